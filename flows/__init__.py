@@ -1,0 +1,1 @@
+"""When, and in what order. No parsing, no file formats."""

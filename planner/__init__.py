@@ -1,0 +1,1 @@
+"""Which GPU holds the job, and what the job costs there."""

@@ -1,0 +1,1 @@
+"""What words mean: records, facts, and the pure step from a provider's words to an Offer. Imports nothing of ours."""

@@ -1,0 +1,337 @@
+"""RawOffer to Offer: the one place where a provider's words become canonical. Pure; takes values, returns values.
+
+What cannot be read becomes null and a flag, or, where the record would state something wrong (a price that is no price, an
+unknown unit, no rate for its currency), a Reject with the reason. Nothing is filled from a neighbour.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from functools import lru_cache
+
+from schemas import gpu_names
+from schemas.corrections import apply_corrections
+from schemas.facts import facts_version
+from schemas.gpu_names import GpuName, known_vram, read_gpu, read_instance_type
+from schemas.money import read_price
+from schemas.offer import FORM_FACTORS, PRICE_UNITS, Offer
+from schemas.places import continent_of, country_of
+from schemas.providers import Provider
+from schemas.raw_offer import PURCHASES, RawOffer
+from schemas.units import gbps, gib, per_hour
+
+VERSION = 1
+SAME_VRAM = 0.07
+RATE_GRACE = timedelta(days=7)
+
+# Words by which providers tell stock. A word that stands in none of these is unknown, and flagged.
+STOCK_WORDS: Mapping[str, str] = {
+    **dict.fromkeys(("true", "yes", "available", "in stock", "instock", "high", "sell", "enoughstock", "medium"), "available"),
+    **dict.fromkeys(("scarce", "low", "limited", "few", "normalstock", "understock"), "limited"),
+    **dict.fromkeys(
+        ("false", "no", "shortage", "sold out", "soldout", "out of stock", "outofstock", "none", "unavailable", "withoutstock"),
+        "sold_out",
+    ),
+    **dict.fromkeys(("unknown", ""), "unknown"),
+}
+KIND_WORDS: Mapping[str, str] = {
+    **dict.fromkeys(("vm", "virtual-machine", "virtual machine", "instance"), "vm"),
+    **dict.fromkeys(("bare_metal", "bare-metal", "bare metal", "bm", "baremetal"), "bare_metal"),
+    **dict.fromkeys(("container", "pod", "docker"), "container"),
+    **dict.fromkeys(("serverless",), "serverless"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Exchange rates: `usd[currency][day]` is the price of one unit of the currency in USD."""
+
+    usd: Mapping[str, Mapping[date, Decimal]] = field(default_factory=dict)
+
+    def on(self, currency: str, day: date) -> tuple[Decimal, date] | None:
+        """The rate of the day or the last one before it, at most a week old (banks close); None where there is none."""
+        known = [d for d in self.usd.get(currency, ()) if d <= day and day - d <= RATE_GRACE]
+        return (self.usd[currency][max(known)], max(known)) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What holds for all records of one scrape."""
+
+    provider: Provider
+    scrape_id: str
+    observed_at: datetime
+    origin: str
+    recording_sha256: str | None = None
+    rates: Rates = field(default_factory=Rates)
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A record that could not be read: why, and the record as it came."""
+
+    reason: str
+    raw: RawOffer
+
+
+@dataclass(slots=True)
+class Normalised:
+    """Offers in the order of the records, rejects with reasons, unknown accelerator words with their counts."""
+
+    offers: list[Offer] = field(default_factory=list)
+    rejects: list[Reject] = field(default_factory=list)
+    unmapped: Counter[str] = field(default_factory=Counter)
+
+
+class Unreadable(ValueError):
+    """The record would state something wrong."""
+
+
+def normalise(records: Iterable[RawOffer], context: Context) -> Normalised:
+    """Every record becomes an Offer or a Reject; none is lost."""
+    result = Normalised()
+    for raw in records:
+        try:
+            offer = offer_from(apply_corrections(context.provider.slug, raw), context)
+        except Unreadable as reason:
+            result.rejects.append(Reject(str(reason), raw))
+            continue
+        if offer.gpu is None and (words := offer.accelerator_raw or offer.instance_type):
+            result.unmapped[words] += 1
+        result.offers.append(offer)
+    return result
+
+
+def offer_from(raw: RawOffer, context: Context) -> Offer:
+    """One record to one Offer. Raises Unreadable."""
+    slug, facts = context.provider.slug, context.provider
+    if raw.purchase not in PURCHASES:
+        raise Unreadable(f"purchase {raw.purchase!r} is none of {', '.join(PURCHASES)}")
+    if raw.price_unit not in PRICE_UNITS:
+        raise Unreadable(f"price unit {raw.price_unit!r} is unknown")
+    flags: list[str] = []
+    name = _accelerator(raw, slug)
+    count = _count(raw, name)
+    vram = _vram(raw, name, count, flags)
+    amount = _amount(raw.price)
+    instance, gpu_hour, rate_date = _usd(amount, raw, count, context, flags)
+    return Offer(
+        provider=slug,
+        offer_key=offer_key(slug, raw),
+        observed_at=context.observed_at,
+        scrape_id=context.scrape_id,
+        source_url=raw.source_url,
+        recording_sha256=context.recording_sha256,
+        origin=context.origin,
+        instance_type=raw.instance_type,
+        tier=raw.tier,
+        kind=_word(raw.kind, KIND_WORDS, "kind", flags),
+        os=raw.os,
+        accelerator_raw=raw.accelerator,
+        vendor=name.vendor if name else None,
+        gpu=name.gpu if name else None,
+        form_factor=_form_factor(raw, name),
+        gpu_count=float(count) if count is not None else None,
+        vram_gib=vram,
+        vcpus=_number(raw.vcpus, "vcpus", flags),
+        ram_gib=_positive(gib(raw.ram)),
+        disk_gib=gib(raw.disk),
+        interconnect=raw.interconnect,
+        network_gbps=_positive(gbps(raw.network)),
+        region=raw.region,
+        zone=raw.zone,
+        country=_country(raw, slug),
+        purchase=raw.purchase,
+        term_months=raw.term_months,
+        upfront=_amount(raw.upfront, zero=True),
+        block_start=_instant(raw.block_start),
+        min_gpu_count=raw.min_gpu_count,
+        billing_increment_s=raw.billing_increment_s or facts.fact("billing_increment_s"),
+        minimum_billing_s=raw.minimum_billing_s or facts.fact("minimum_billing_s"),
+        storage_usd_per_gib_month=_amount(raw.storage_usd_per_gib_month, zero=True),
+        price=amount,
+        currency=raw.currency.upper(),
+        price_unit=raw.price_unit,
+        tax_included=raw.tax_included,
+        usd_per_hour=instance,
+        usd_per_gpu_hour=gpu_hour,
+        rate_date=rate_date,
+        availability=_availability(raw, flags),
+        available_count=raw.available_count,
+        interruption_rate=raw.interruption_rate,
+        reseller_of=raw.reseller_of,
+        segment=facts.segment,
+        flags=flags or None,
+    )
+
+
+def offer_key(slug: str, raw: RawOffer) -> str:
+    """Identity across snapshots, from the provider's own words only, so that no table of ours can move it.
+
+    `<provider>:<12 hex>`. A marketplace's listing is its own identity together with how it is bought.
+    """
+    if raw.listing_id is not None:
+        words: list[object] = ["listing", raw.listing_id, raw.purchase]
+    else:
+        thing = (raw.sku, raw.instance_type) if raw.sku or raw.instance_type else (raw.accelerator, raw.form_factor, raw.vram)
+        words = [*thing, raw.gpu_count, raw.region, raw.zone, raw.purchase, raw.term_months, raw.upfront, raw.block_start]
+        words += [raw.tier, raw.os]
+    text = json.dumps([slug, *(None if w is None else str(w) for w in words)], ensure_ascii=False)
+    return f"{slug}:{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+@lru_cache(maxsize=None)
+def normaliser_version() -> str:
+    """Changes with this module, the grammar of names and every table that names stand in."""
+    return hashlib.sha256(f"{VERSION} {gpu_names.normaliser_version()} {facts_version()}".encode()).hexdigest()[:12]
+
+
+def _accelerator(raw: RawOffer, slug: str) -> GpuName | None:
+    """The answer's own words first; the type's name fills in what they leave open, or all where there are none."""
+    named = read_gpu(raw.accelerator, slug) if raw.accelerator else None
+    typed = read_instance_type(raw.instance_type, slug) if raw.instance_type else None
+    if named is None or named.gpu is None:
+        return typed if typed is not None and typed.gpu is not None else named
+    return named
+
+
+def _count(raw: RawOffer, name: GpuName | None) -> Fraction | None:
+    if raw.gpu_count is None:
+        return name.gpu_count if name else None
+    try:
+        count = Fraction(str(raw.gpu_count).strip())
+    except (ValueError, ZeroDivisionError):
+        raise Unreadable(f"GPU count {raw.gpu_count!r} is no number") from None
+    if not 0 < count <= 100_000:
+        raise Unreadable(f"GPU count {raw.gpu_count!r} is out of range")
+    if name and name.gpu_count is not None and name.gpu_count < 1 <= count:
+        return name.gpu_count * count
+    return count
+
+
+def _vram(raw: RawOffer, name: GpuName | None, count: Fraction | None, flags: list[str]) -> float | None:
+    """Memory that the answer states wins over the table; a size no such card has is kept and flagged."""
+    said = gib(raw.vram)
+    if said is None and raw.vram_total is not None and count:
+        total = gib(raw.vram_total)
+        said = float(total / count) if total is not None else None
+    if name is None or name.gpu is None:
+        return _positive(said)
+    if said is None or said <= 0:
+        return name.vram_gib
+    near = [size for size in known_vram(name.gpu) if abs(size - said) <= SAME_VRAM * size]
+    if not near:
+        flags.append("vram_unknown_for_card")
+        return said
+    return min(near, key=lambda size: abs(size - said))
+
+
+def _form_factor(raw: RawOffer, name: GpuName | None) -> str | None:
+    if raw.form_factor:
+        said = read_gpu(f"{raw.accelerator or ''} {raw.form_factor}").form_factor
+        return said if said in FORM_FACTORS else None
+    return name.form_factor if name else None
+
+
+def _amount(value: str | Decimal | int | None, zero: bool = False) -> Decimal | None:
+    """Money as published. Text goes through the price reader, so `"9.0E-4"` and `"$2.15"` are both read."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            amount: Decimal | None = Decimal(value)
+        except InvalidOperation:
+            amount = read_price(value).amount
+        if amount is None:
+            raise Unreadable(f"price {value!r} holds no amount")
+    else:
+        amount = Decimal(value)
+    if not amount.is_finite():
+        raise Unreadable(f"price {value} is not finite")
+    if amount < 0 or (amount == 0 and not zero):
+        raise Unreadable(f"price {value} is not above zero")
+    if amount >= Decimal(10) ** 13:
+        raise Unreadable(f"price {amount:.3E} is out of range")
+    amount = amount.quantize(MONEY_STEP)
+    if amount == 0 and not zero:
+        raise Unreadable(f"price {value} is below what can be stored")
+    return amount
+
+
+MONEY_STEP = Decimal("1e-10")
+
+
+def _usd(
+    amount: Decimal | None, raw: RawOffer, count: Fraction | None, context: Context, flags: list[str]
+) -> tuple[Decimal | None, Decimal | None, date | None]:
+    if amount is None:
+        return None, None, None
+    currency, rate_date = raw.currency.upper(), None
+    if currency != "USD":
+        found = context.rates.on(currency, context.observed_at.date())
+        if found is None:
+            flags.append("rate_missing")
+            return None, None, None
+        amount, rate_date = amount * found[0], found[1]
+    instance, gpu_hour = per_hour(amount, raw.price_unit, count)
+    return instance or None, gpu_hour or None, rate_date
+
+
+def _availability(raw: RawOffer, flags: list[str]) -> str:
+    if raw.available_count == 0:
+        return "sold_out"
+    if raw.availability is None:
+        return "available" if raw.available_count else "unknown"
+    return _word(raw.availability, STOCK_WORDS, "availability", flags) or "unknown"
+
+
+def _word(value: str | bool | None, words: Mapping[str, str], what: str, flags: list[str]) -> str | None:
+    if value is None:
+        return None
+    known = words.get(str(value).strip().casefold().replace("_", " ")) or words.get(str(value).strip().casefold())
+    if known is None:
+        flags.append(f"{what}_word_unknown")
+    return known
+
+
+def _country(raw: RawOffer, slug: str) -> str | None:
+    if raw.country and continent_of(raw.country.upper()):
+        return raw.country.upper()
+    for place in (raw.zone, raw.region):
+        if place and (known := country_of(slug, place)):
+            return known
+    return None
+
+
+def _number(value: str | int | Decimal | None, what: str, flags: list[str]) -> float | None:
+    if value is None:
+        return None
+    try:
+        number = float(str(value).replace(",", "").strip())
+    except ValueError:
+        flags.append(f"{what}_unreadable")
+        return None
+    return number if 0 < number <= 100_000 else None
+
+
+def _positive(value: float | None) -> float | None:
+    return value if value is not None and value > 0 else None
+
+
+def _instant(value: str | None) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        raise Unreadable(f"instant {value!r} is no ISO 8601") from None
+    if at.tzinfo is None:
+        raise Unreadable(f"instant {value!r} says no time zone")
+    return at

@@ -1,0 +1,109 @@
+"""Facts about providers: access, cadence, limits and billing, from providers.toml, loaded strictly."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from typing import Any, Literal
+
+from schemas.facts import FactsError, load_toml
+
+Status = Literal["active", "frozen", "retired", "quote_only", "off"]
+Access = Literal["open", "key", "opt_in"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact with where it stands and when it was read there."""
+
+    value: str | int | float | bool
+    source: str
+    checked_on: date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """One table of providers.toml.
+
+    status: `active`, or why it is not collected (`frozen`, `retired`, `quote_only`, `off`), then with `status_reason`.
+    access: `open`; `key` (needs every variable of `keys`); `opt_in` (terms restrict collection: own key or `enable`).
+    optional_keys: variables that open a richer answer of the same provider.
+    fresh_for_h: how long an observation counts as current. delay_s, concurrency: politeness per host.
+    redistribute: may rows be passed on? None is unknown and counts as no for what restricts, yes for open data.
+    listings: single listings of many owners come and go all day, so changes are told by group, not by listing.
+    offers_min, offers_max, coverage: limits for the gate. evidence: how well the reading is proved.
+    """
+
+    slug: str
+    title: str
+    homepage: str
+    segment: Literal["hyperscaler", "neocloud", "marketplace", "reseller"]
+    status: Status = "active"
+    status_reason: str | None = None
+    access: Access = "open"
+    keys: tuple[str, ...] = ()
+    optional_keys: tuple[str, ...] = ()
+    terms_reviewed_on: date | None = None
+    terms_note: str | None = None
+    cadence: Literal["hourly", "daily", "weekly"] = "daily"
+    fresh_for_h: int = 36
+    redistribute: bool | None = None
+    delay_s: float = 1.0
+    concurrency: int = 1
+    deadline_s: int = 180
+    browser: bool = False
+    allow_empty: bool = False
+    listings: bool = False
+    offers_min: int = 1
+    offers_max: int = 100_000
+    coverage: dict[str, float] = dataclasses.field(default_factory=dict)
+    evidence: Literal["saved answer", "client code", "documented shape"] = "documented shape"
+    facts: dict[str, Fact] = dataclasses.field(default_factory=dict)
+
+    def fact(self, name: str) -> Any:
+        """The value of a fact, None where it is not known."""
+        known = self.facts.get(name)
+        return None if known is None else known.value
+
+
+FACT_NAMES = (
+    "billing_increment_s",
+    "minimum_billing_s",
+    "charged_while_stopped",
+    "storage_usd_per_gib_month",
+    "egress_usd_per_gib",
+    "interruption_notice_s",
+)
+_FIELDS = {field.name for field in dataclasses.fields(Provider)} - {"slug"}
+
+
+@lru_cache(maxsize=None)
+def providers() -> dict[str, Provider]:
+    """Every provider by slug, in the order of the file. Raises FactsError on an unknown key or a wrong value."""
+    return {slug: _provider(slug, table) for slug, table in load_toml("providers.toml").items()}
+
+
+def provider(slug: str) -> Provider:
+    """The facts of one provider. Raises KeyError for a slug that the file does not hold."""
+    return providers()[slug]
+
+
+def _provider(slug: str, table: dict[str, Any]) -> Provider:
+    unknown = set(table) - _FIELDS
+    if unknown:
+        raise FactsError("providers.toml", 0, slug, f"keys out of {', '.join(sorted(_FIELDS))}", ", ".join(sorted(unknown)))
+    fields = dict(table)
+    for name in ("keys", "optional_keys"):
+        fields[name] = tuple(fields.get(name, ()))
+    facts = fields.pop("facts", {})
+    odd = set(facts) - set(FACT_NAMES)
+    if odd:
+        raise FactsError("providers.toml", 0, f"{slug}.facts", ", ".join(FACT_NAMES), ", ".join(sorted(odd)))
+    read = Provider(slug=slug, facts={name: Fact(**fact) for name, fact in facts.items()}, **fields)
+    if read.status != "active" and not read.status_reason:
+        raise FactsError("providers.toml", 0, f"{slug}.status_reason", f"a reason for status {read.status}", "nothing")
+    if read.access == "key" and not read.keys:
+        raise FactsError("providers.toml", 0, f"{slug}.keys", "the variables that hold its key", "nothing")
+    return read

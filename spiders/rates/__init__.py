@@ -1,0 +1,1 @@
+"""Sources of exchange rates. They are read like providers but are none."""

@@ -1,0 +1,1 @@
+"""What all spiders share: settings, shapes, recording and replay, the child process that runs one of them."""

@@ -1,0 +1,1 @@
+"""Offers to files to answers. Knows nothing of Scrapy or Prefect."""
