@@ -3,7 +3,8 @@
 Docs:  https://docs.hyperbolic.xyz/docs/on-demand-gpus
 Gives: price, GPU, form factor, count, region, network, stock where `totalAvailable` is told
 Lacks: GPU memory, interruptible capacity
-Quirk: `costPerHourCents` is US cents for the whole option, not for one GPU
+Quirk: `costPerHourCents` is US cents for the whole option, not for one GPU; `providerCostPerHourCents` beside it is what the
+       supplier takes and nobody's price
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class HyperbolicSpider(JsonListSpider):
     documents = (Document(r"/on-demand/rental-options", "parse"),)
 
     def read(self, record: dict[str, Any], response: Response) -> Iterator[RawOffer]:
-        node = record["nodes"][0]
+        nodes = record["nodes"]
         network = " ".join(filter(None, (record["connectionType"], record.get("ethernetVariant"))))
         yield RawOffer(
             purchase="on_demand",
@@ -37,9 +38,9 @@ class HyperbolicSpider(JsonListSpider):
             form_factor=record["gpuFormFactor"],
             sku=f"{record['gpuType']} {record['gpuFormFactor']} {record['machineType']} {network}",
             gpu_count=record["gpuCount"],
-            vcpus=node.get("vcpuCount") or node.get("cpuCount"),
-            ram=f"{node['ramGb']} GB",
-            disk=f"{node['storageGb']} GB",
+            vcpus=sum(node.get("vcpuCount") or node.get("cpuCount") or 0 for node in nodes) or None,
+            ram=f"{sum(node.get('ramGb') or 0 for node in nodes)} GB",
+            disk=f"{sum(node['storageGb'] for node in nodes)} GB" if all(node.get("storageGb") for node in nodes) else None,
             interconnect=network,
             region=record["region"],
             kind=record["machineType"],
