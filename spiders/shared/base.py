@@ -7,10 +7,12 @@ import os
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import scrapy
+from scrapy.crawler import Crawler
 from scrapy.http import Request, Response, TextResponse
 
 from schemas.providers import Provider, provider
@@ -49,9 +51,25 @@ class ProviderSpider(scrapy.Spider):
 
     A callback takes everything it needs from `response` and keyword arguments with defaults, so that a saved answer can
     be read alone. No callback catches errors: a missing key must fail loudly.
+
+    `instant` is the one time that the whole crawl holds for: the setting GPUFARE_INSTANT (ISO 8601 with zone), else the
+    start of the spider.
     """
 
     documents: ClassVar[tuple[Document, ...]] = ()
+    instant: datetime
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.instant = datetime.now(UTC)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """As Scrapy calls it, with `instant` out of the settings."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        if given := crawler.settings.get("GPUFARE_INSTANT"):
+            spider.instant = datetime.fromisoformat(given)
+        return spider
 
     @property
     def provider(self) -> Provider:
