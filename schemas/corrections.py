@@ -48,9 +48,7 @@ def apply_corrections(provider: str, raw: RawOffer) -> RawOffer:
 def outlived(provider: str, raws: list[RawOffer]) -> list[str]:
     """Names of corrections whose records came but no longer show the error: the provider mended it, drop the correction."""
     return [
-        c.name
-        for c in corrections(provider)
-        if any(_holds(raw, c.match) and not _holds(raw, c.expect) for raw in raws)
+        c.name for c in corrections(provider) if any(_holds(raw, c.match) and not _holds(raw, c.expect) for raw in raws)
     ]
 
 

@@ -33,10 +33,23 @@ RATE_GRACE = timedelta(days=7)
 
 # Words by which providers tell stock. A word that stands in none of these is unknown, and flagged.
 STOCK_WORDS: Mapping[str, str] = {
-    **dict.fromkeys(("true", "yes", "available", "in stock", "instock", "high", "sell", "enoughstock", "medium"), "available"),
+    **dict.fromkeys(
+        ("true", "yes", "available", "in stock", "instock", "high", "sell", "enoughstock", "medium"), "available"
+    ),
     **dict.fromkeys(("scarce", "low", "limited", "few", "normalstock", "understock"), "limited"),
     **dict.fromkeys(
-        ("false", "no", "shortage", "sold out", "soldout", "out of stock", "outofstock", "none", "unavailable", "withoutstock"),
+        (
+            "false",
+            "no",
+            "shortage",
+            "sold out",
+            "soldout",
+            "out of stock",
+            "outofstock",
+            "none",
+            "unavailable",
+            "withoutstock",
+        ),
         "sold_out",
     ),
     **dict.fromkeys(("unknown", ""), "unknown"),
@@ -180,8 +193,21 @@ def offer_key(slug: str, raw: RawOffer) -> str:
     if raw.listing_id is not None:
         words: list[object] = ["listing", raw.listing_id, raw.purchase]
     else:
-        thing = (raw.sku, raw.instance_type) if raw.sku or raw.instance_type else (raw.accelerator, raw.form_factor, raw.vram)
-        words = [*thing, raw.gpu_count, raw.region, raw.zone, raw.purchase, raw.term_months, raw.upfront, raw.block_start]
+        thing = (
+            (raw.sku, raw.instance_type)
+            if raw.sku or raw.instance_type
+            else (raw.accelerator, raw.form_factor, raw.vram)
+        )
+        words = [
+            *thing,
+            raw.gpu_count,
+            raw.region,
+            raw.zone,
+            raw.purchase,
+            raw.term_months,
+            raw.upfront,
+            raw.block_start,
+        ]
         words += [raw.tier, raw.os]
     text = json.dumps([slug, *(None if w is None else str(w) for w in words)], ensure_ascii=False)
     return f"{slug}:{hashlib.sha256(text.encode()).hexdigest()[:12]}"

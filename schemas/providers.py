@@ -93,7 +93,9 @@ def provider(slug: str) -> Provider:
 def _provider(slug: str, table: dict[str, Any]) -> Provider:
     unknown = set(table) - _FIELDS
     if unknown:
-        raise FactsError("providers.toml", 0, slug, f"keys out of {', '.join(sorted(_FIELDS))}", ", ".join(sorted(unknown)))
+        raise FactsError(
+            "providers.toml", 0, slug, f"keys out of {', '.join(sorted(_FIELDS))}", ", ".join(sorted(unknown))
+        )
     fields = dict(table)
     for name in ("keys", "optional_keys"):
         fields[name] = tuple(fields.get(name, ()))

@@ -20,7 +20,9 @@ class Rate:
     base: str = column("string", "ISO 4217 code of the base currency.", required=True)
     currency: str = column("string", "ISO 4217 code of the quoted currency.", required=True)
     rate: Decimal = column("money", "Units of `currency` for one `base`.", required=True, above=0)
-    kind: str = column("string", "mid, buy, sell or transfer.", required=True, choices=("mid", "buy", "sell", "transfer"))
+    kind: str = column(
+        "string", "mid, buy, sell or transfer.", required=True, choices=("mid", "buy", "sell", "transfer")
+    )
     observed_at: datetime = column("instant", "When the source was read.", unit="UTC", required=True)
     origin: str = column("string", "live, recording or import.", required=True)
 
@@ -30,6 +32,20 @@ class Rate:
             "rate": str(self.rate),
             "kind": self.kind,
         }
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any], *, observed_at: datetime, origin: str) -> Rate:
+        """The reverse of `as_json`, with when and from where it came. Raises KeyError, ValueError."""
+        return cls(
+            source=fields["source"],
+            day=date.fromisoformat(fields["day"]),
+            base=fields["base"],
+            currency=fields["currency"],
+            rate=Decimal(fields["rate"]),
+            kind=fields["kind"],
+            observed_at=observed_at,
+            origin=origin,
+        )
 
 
 def usd_rates(rates: Iterable[Rate]) -> dict[str, dict[date, Decimal]]:

@@ -114,13 +114,12 @@ class Violation:
 
 def violations(table: pa.Table, record: type) -> list[Violation]:
     """Rows that break the declaration: missing where required, outside the choices or the bounds. NaN breaks any bound."""
-    found = [
+    return [
         Violation(name, rule, rows)
         for name, c in columns(record).items()
         for rule, rows in _broken(table[name], c)
         if rows
     ]
-    return found
 
 
 def _broken(values: pa.ChunkedArray, c: Column) -> Iterable[tuple[str, tuple[int, ...]]]:

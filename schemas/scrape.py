@@ -51,7 +51,9 @@ class Scrape:
     rejects: int = column("int64", "Records that could not be read.", required=True, low=0)
     withheld: int = column("int64", "Rows held back by the gate.", required=True, low=0)
     unmapped: str | None = column("string", "JSON object: unknown accelerator words and how often they came.")
-    rejected: str | None = column("string", "JSON list: the first records that could not be read, each with its reason.")
+    rejected: str | None = column(
+        "string", "JSON list: the first records that could not be read, each with its reason."
+    )
     requests: int | None = column("int64", "Requests made.", low=0)
     response_bytes: int | None = column("int64", "Bytes received.", unit="B", low=0)
     recording_sha256: str | None = column("string", "SHA-256 of the recording.")

@@ -95,7 +95,9 @@ class ProviderSpider(scrapy.Spider):
         for document in self.documents:
             if re.search(document.pattern, url):
                 return getattr(self, document.reader)
-        raise LookupError(f"{self.name} reads no document at {url}; it reads {', '.join(d.pattern for d in self.documents)}")
+        raise LookupError(
+            f"{self.name} reads no document at {url}; it reads {', '.join(d.pattern for d in self.documents)}"
+        )
 
     def batch(self, response: Response, offers: Iterable[RawOffer]) -> Batch:
         """The offers of one response, each with the response's address."""
