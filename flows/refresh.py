@@ -26,7 +26,7 @@ from flows.access import enabled, refusal
 from schemas.facts import facts_version
 from schemas.normalise import Context, Normalised, Rates, normalise, normaliser_version
 from schemas.offer import SCHEMA_VERSION, Offer
-from schemas.providers import Provider, provider, providers
+from schemas.providers import provider, providers
 from schemas.rate import Rate, usd_rates
 from schemas.raw_offer import RawOffer
 from schemas.record import to_arrow
@@ -91,6 +91,9 @@ class Summary:
         return not self.of("failed") and not self.of("quarantined")
 
 
+Spread = Callable[[Callable[[Task], Outcome], Sequence[Task]], list[Outcome]]
+
+
 class UnknownRecording(ValueError):
     """`--recorded` names neither a recorded case nor a folder of HAR files."""
 
@@ -101,7 +104,7 @@ def new_run_id(now: datetime) -> str:
 
 
 def recording_of(name: str, recorded: str | None) -> Path | None:
-    """The recording that answers for a provider: `spiders/recorded/<name>/CASE`, or `DIR/<name>.har`; None if neither."""
+    """What answers for a provider: `spiders/recorded/<name>/CASE`, or `DIR/<name>.har`; None if neither."""
     if recorded is None:
         return None
     for path in (RECORDED / name / recorded / "answers.har", Path(recorded) / f"{name}.har"):
@@ -119,7 +122,7 @@ def plan(
     scheduled_at: datetime | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> tuple[list[Task], list[Outcome]]:
-    """Who is asked and who is skipped, and why. A provider named together with a recording needs no consent: nobody is asked.
+    """Who is asked and who is skipped, and why. Named together with a recording, a provider needs no consent.
 
     Raises UnknownRecording where no provider at all has the recording.
     """
@@ -137,9 +140,7 @@ def plan(
             observed_at = recorded_at(recording) if recording else now
             tasks.append(Task(name, run_id, observed_at, recording, scheduled_at, provider(name).deadline_s))
     if recorded is not None and not tasks and not any((RECORDED / name / recorded).exists() for name in providers()):
-        raise UnknownRecording(
-            f"no recording {recorded!r}: neither a case under spiders/recorded nor a folder of HAR files"
-        )
+        raise UnknownRecording(f"no recording {recorded!r}: no case under spiders/recorded, no folder of HAR files")
     return tasks, skipped
 
 
@@ -154,9 +155,11 @@ def refresh(
     deadline_s: float | None = None,
     on_start: Callable[[str], None] = lambda name: None,
     on_done: Callable[[Outcome], None] = lambda outcome: None,
+    spread: Spread | None = None,
 ) -> Summary:
     """Ask all providers, or those named, two at once; one that fails does not touch the others.
 
+    `spread` runs the tasks in another way than by `jobs` threads of this process: as Prefect tasks, say.
     Raises storage.lake.StoreOriginError where the store holds the other kind of data, UnknownRecording, and
     storage.lake.StoreError where the store cannot be written.
     """
@@ -178,13 +181,22 @@ def refresh(
         on_done(outcome)
         return outcome
 
-    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        outcomes += pool.map(one, tasks)
+    outcomes += (spread or threads(jobs))(one, tasks)
     return Summary(run_id, now, (datetime.now(UTC) - now).total_seconds(), tuple(outcomes))
 
 
+def threads(jobs: int) -> Spread:
+    """Spread tasks over threads of this process; each waits for a child of its own."""
+
+    def spread(one: Callable[[Task], Outcome], tasks: Sequence[Task]) -> list[Outcome]:
+        with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+            return list(pool.map(one, tasks))
+
+    return spread
+
+
 def refresh_rates(lake: Lake, recorded: str | None, now: datetime) -> list[Outcome]:
-    """Read the exchange rates of the day. A source that fails is an outcome; prices then keep their published currency."""
+    """Read the exchange rates of the day. Where a source fails, prices keep their published currency."""
     outcomes = []
     for source in RATE_SOURCES:
         recording = recording_of(source, recorded)

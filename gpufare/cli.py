@@ -1,6 +1,6 @@
 """The command line: which commands there are, options they share, and how an error reads.
 
-Commands are loaded by name when they are called: `gpufare --help` must not pay for DuckDB, nor `gpufare offers` for Scrapy.
+Commands are loaded by name when they are called: `gpufare --help` must not pay for DuckDB, nor `offers` for Scrapy.
 Data goes to standard output, all else to standard error. Exit codes: 0 answered, 1 failure, 2 wrong use, 3 stale and 5
 failing under `status --exit-code`, 4 empty under `--fail-empty`.
 """

@@ -1,7 +1,7 @@
 """RawOffer: one thing a provider says it rents out, in the provider's own words.
 
-A spider fills in what the answer says and nothing else. Amounts stay as published (`price_unit` says of what), sizes stay
-text with their unit (`"81559 MiB"`), names stay untouched. Turning the words into an Offer is the normaliser's work.
+A spider fills in what the answer says and nothing else. Amounts stay as published (`price_unit` says of what), sizes
+stay text with their unit (`"81559 MiB"`), names stay untouched. What the words mean is the normaliser's business.
 """
 
 from __future__ import annotations
