@@ -1,11 +1,12 @@
 """RawOffer to Offer: the one place where a provider's words become canonical. Pure; takes values, returns values.
 
-What cannot be read becomes null and a flag, or, where the record would state something wrong (a price that is no price, an
-unknown unit, no rate for its currency), a Reject with the reason. Nothing is filled from a neighbour.
+What cannot be read becomes null and a flag, or, where the record would state something wrong (a price that is no price,
+an unknown unit), a Reject with the reason. Nothing is filled from a neighbour.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections import Counter
@@ -30,6 +31,15 @@ from schemas.units import gbps, gib, per_hour
 VERSION = 1
 SAME_VRAM = 0.07
 RATE_GRACE = timedelta(days=7)
+LONGEST_TEXT = 1000
+TEXT_FIELDS = tuple(f.name for f in dataclasses.fields(RawOffer) if f.type in {"str", "str | None"})
+INT_BOUNDS: Mapping[str, int] = {
+    "term_months": 120,
+    "min_gpu_count": 100_000,
+    "billing_increment_s": 31_536_000,
+    "minimum_billing_s": 31_536_000,
+    "available_count": 2_000_000_000,
+}
 
 # Words by which providers tell stock. A word that stands in none of these is unknown, and flagged.
 STOCK_WORDS: Mapping[str, str] = {
@@ -125,12 +135,13 @@ def normalise(records: Iterable[RawOffer], context: Context) -> Normalised:
 def offer_from(raw: RawOffer, context: Context) -> Offer:
     """One record to one Offer. Raises Unreadable."""
     slug, facts = context.provider.slug, context.provider
+    _check_types(raw)
     if raw.purchase not in PURCHASES:
         raise Unreadable(f"purchase {raw.purchase!r} is none of {', '.join(PURCHASES)}")
     if raw.price_unit not in PRICE_UNITS:
         raise Unreadable(f"price unit {raw.price_unit!r} is unknown")
     flags: list[str] = []
-    name = _accelerator(raw, slug)
+    name = _accelerator(raw, slug, flags)
     count = _count(raw, name)
     vram = _vram(raw, name, count, flags)
     amount = _amount(raw.price)
@@ -162,10 +173,10 @@ def offer_from(raw: RawOffer, context: Context) -> Offer:
         zone=raw.zone,
         country=_country(raw, slug),
         purchase=raw.purchase,
-        term_months=raw.term_months,
+        term_months=raw.term_months or None,
         upfront=_amount(raw.upfront, zero=True),
         block_start=_instant(raw.block_start),
-        min_gpu_count=raw.min_gpu_count,
+        min_gpu_count=raw.min_gpu_count or None,
         billing_increment_s=raw.billing_increment_s or facts.fact("billing_increment_s"),
         minimum_billing_s=raw.minimum_billing_s or facts.fact("minimum_billing_s"),
         storage_usd_per_gib_month=_amount(raw.storage_usd_per_gib_month, zero=True),
@@ -219,12 +230,30 @@ def normaliser_version() -> str:
     return hashlib.sha256(f"{VERSION} {gpu_names.normaliser_version()} {facts_version()}".encode()).hexdigest()[:12]
 
 
-def _accelerator(raw: RawOffer, slug: str) -> GpuName | None:
-    """The answer's own words first; the type's name fills in what they leave open, or all where there are none."""
+def _check_types(raw: RawOffer) -> None:
+    """An answer may put a list where a name stood: such a record is told, never stored as text of a list."""
+    for name in TEXT_FIELDS:
+        value = getattr(raw, name)
+        if value is not None and not isinstance(value, str):
+            raise Unreadable(f"{name} is {type(value).__name__}, not text")
+        if value is not None and len(value) > LONGEST_TEXT:
+            raise Unreadable(f"{name} is {len(value)} characters long")
+    for name, high in INT_BOUNDS.items():
+        value = getattr(raw, name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= high):
+            raise Unreadable(f"{name} is {str(value)[:40]!r}, not a whole number from 0 to {high}")
+    if raw.tax_included is not None and not isinstance(raw.tax_included, bool):
+        raise Unreadable(f"tax_included is {type(raw.tax_included).__name__}, not yes or no")
+
+
+def _accelerator(raw: RawOffer, slug: str, flags: list[str]) -> GpuName | None:
+    """The answer's own words first; the type's name speaks where they say nothing, and contradictions are flagged."""
     named = read_gpu(raw.accelerator, slug) if raw.accelerator else None
     typed = read_instance_type(raw.instance_type, slug) if raw.instance_type else None
     if named is None or named.gpu is None:
         return typed if typed is not None and typed.gpu is not None else named
+    if typed is not None and typed.gpu is not None and typed.gpu != named.gpu:
+        flags.append("gpu_words_disagree")
     return named
 
 

@@ -77,8 +77,12 @@ class RawOffer:
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> RawOffer:
-        """The reverse of `as_json`. An unknown field raises TypeError."""
-        return cls(**{"price": None, "os": None, **fields})
+        """The reverse of `as_json`. An unknown field raises TypeError; half characters, which no file holds, become `?`."""
+        whole = {
+            name: value if not isinstance(value, str) or value.isascii() else value.encode("utf-8", "replace").decode()
+            for name, value in fields.items()
+        }
+        return cls(**{"price": None, "os": None, **whole})
 
 
 FIELD_NAMES: tuple[str, ...] = tuple(field.name for field in dataclasses.fields(RawOffer))
