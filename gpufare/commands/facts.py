@@ -1,0 +1,201 @@
+"""Commands about facts: providers, hardware, how a name or a price is read, and what a saved answer holds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from gpufare import args
+from gpufare.commands.options import (
+    Output,
+    completion,
+    emit,
+    examples,
+    gpu_models,
+    output_options,
+    provider_names,
+    write_lines,
+)
+from table.jsontext import dumps
+from table.view import Row, Shown, View, column
+
+
+@click.command(
+    "providers",
+    epilog=examples("providers", "providers lambda vast --facts", "providers -o json"),
+)
+@click.argument("names", nargs=-1, metavar="[PROVIDER]...", shell_complete=completion(provider_names))
+@click.option("--facts", is_flag=True, help="Billing and terms, each fact with its source and day.")
+@output_options
+def providers_command(*, names: tuple[str, ...], facts: bool, out: Output) -> None:
+    """Providers: how each is reached, how often, what its terms say, how well its reading is proved."""
+    from schemas.providers import providers
+
+    wanted = [args.provider(name) for name in args.listed(names)] or list(providers())
+    rows = list(_facts(wanted) if facts else _providers(wanted))
+    if facts:
+        shown = [column(name) for name in ("provider", "fact", "value", "source", "checked_on")]
+    else:
+        shown = [
+            column("provider"),
+            column("title", drop=6),
+            column("segment", drop=3),
+            column("access"),
+            column("cadence", drop=4),
+            Shown("FRESH", lambda row: f"{row['fresh_for_h']}h", "right", drop=5),
+            column("evidence", drop=2),
+            column("asked"),
+        ]
+    view = View("facts" if facts else "providers", rows, shown, datetime.now(UTC), counts={"rows": len(rows)})
+    emit(view, out)
+
+
+def _providers(slugs: Iterable[str]) -> Iterator[Row]:
+    import os
+    from dataclasses import asdict
+
+    from flows.access import enabled, refusal
+    from schemas.providers import provider
+
+    opted_in = enabled()
+    for slug in slugs:
+        known = provider(slug)
+        refused = refusal(known, opted_in, os.environ)
+        row = {"provider": slug, **asdict(known)}
+        del row["slug"], row["facts"], row["coverage"]
+        yield {**row, "asked": "yes" if refused is None else f"no: {refused}"}
+
+
+def _facts(slugs: Iterable[str]) -> Iterator[Row]:
+    from schemas.providers import provider
+
+    for slug in slugs:
+        known = provider(slug)
+        if known.terms_note or known.terms_reviewed_on:
+            yield {
+                "provider": slug,
+                "fact": "terms",
+                "value": known.terms_note,
+                "source": known.homepage,
+                "checked_on": known.terms_reviewed_on,
+            }
+        for name, fact in known.facts.items():
+            yield {
+                "provider": slug,
+                "fact": name,
+                # One column, values of many kinds: text, so that every format can hold them.
+                "value": str(fact.value).lower() if isinstance(fact.value, bool) else str(fact.value),
+                "source": fact.source,
+                "checked_on": fact.checked_on,
+            }
+
+
+@click.command(
+    "gpus", epilog=examples("gpus", "gpus h100 mi300x", "gpus --vendor amd --vram 128..", "gpus -o csv --to gpus.csv")
+)
+@click.argument("names", nargs=-1, metavar="[GPU]...", shell_complete=completion(gpu_models))
+@click.option("--vendor", multiple=True, metavar="NAMES", help="nvidia, amd, google ...")
+@click.option("--vram", metavar="RANGE", help="GiB of one GPU: 24.., ..80, 40..48 or 48.")
+@output_options
+def gpus_command(*, names: tuple[str, ...], vendor: tuple[str, ...], vram: str | None, out: Output) -> None:
+    """Hardware that is rented out: memory, bandwidth, number formats; each row with its source and day."""
+    from dataclasses import asdict
+
+    from schemas.gpu_table import gpu_models as rows_of
+
+    models = {wanted.gpu for wanted in args.gpus(names)}
+    known = list(dict.fromkeys(row.vendor for row in rows_of()))
+    makers = [args.one_of("vendor", word, known) for word in args.listed(vendor)]
+    size = args.span("--vram", vram) if vram else None
+    rows = [
+        asdict(row)
+        for row in rows_of()
+        if (not models or row.gpu in models)
+        and (not makers or row.vendor in makers)
+        and (size is None or size.holds(row.vram_gib))
+    ]
+    shown = [
+        column("gpu"),
+        column("variant", drop=3),
+        column("vendor", drop=4),
+        _right("VRAM", "vram_gib"),
+        _right("GB/s", "mem_bandwidth_gbs", drop=2),
+        _right("FP16 TFLOPS", "fp16_tflops_dense", drop=1),
+        column("bf16", drop=5),
+        column("fp8", drop=6),
+        column("architecture", drop=7),
+        column("year", drop=8),
+    ]
+    query = args.effective(gpu=sorted(models), vendor=makers, vram_gib=str(size) if size else None)
+    view = View(
+        "gpus", rows, shown, datetime.now(UTC), query, {"rows": len(rows), "models": len({r["gpu"] for r in rows})}
+    )
+    emit(view, out)
+
+
+def _right(heading: str, name: str, drop: int = 0) -> Shown:
+    plain = column(name)
+    return Shown(heading, plain.text, "right", drop, name=name)
+
+
+@click.group("resolve", epilog=examples('resolve gpu "8x H100 SXM5 80GB"', "resolve price < prices.txt"))
+def resolve_command() -> None:
+    """How a GPU name or a price string is read: one JSON object for each text, or for each line of standard input."""
+
+
+@resolve_command.command(
+    "gpu",
+    context_settings={"ignore_unknown_options": True},
+    epilog=examples(
+        'resolve gpu "NVIDIA-A100-SXM4-40GB-MIG-3g.20gb"', "resolve gpu --provider azure Standard_NC24ads_A100_v4"
+    ),
+)
+@click.argument("texts", nargs=-1, metavar="[TEXT]...", type=click.UNPROCESSED)
+@click.option("--provider", metavar="NAME", help="Whose words they are.", shell_complete=completion(provider_names))
+def resolve_gpu_command(texts: tuple[str, ...], provider: str | None) -> None:
+    """Vendor, model, form factor, GiB of one GPU, count; null where the text does not say."""
+    from schemas.gpu_names import as_json, read_gpu, read_instance_type
+
+    slug = args.provider(provider) if provider else None
+
+    def read(text: str) -> Any:
+        named = read_gpu(text, slug)
+        if named.gpu is None:
+            typed = read_instance_type(text, slug)
+            named = typed if typed is not None and typed.gpu is not None else named
+        return as_json(text, named)
+
+    _answer(texts, read)
+
+
+@resolve_command.command(
+    "price",
+    context_settings={"ignore_unknown_options": True},
+    epilog=examples('resolve price "from $2.15/GPU/hr"', 'resolve price "1.234,56 €/Monat"'),
+)
+@click.argument("texts", nargs=-1, metavar="[TEXT]...", type=click.UNPROCESSED)
+@click.option("--provider", metavar="NAME", help="Whose words they are.", shell_complete=completion(provider_names))
+def resolve_price_command(texts: tuple[str, ...], provider: str | None) -> None:
+    """Amount, currency, per instance or GPU, unit of time; null where the text does not say."""
+    from schemas.money import as_json, read_price
+
+    if provider:
+        args.provider(provider)
+    _answer(texts, lambda text: as_json(text, read_price(text)))
+
+
+def _answer(texts: tuple[str, ...], read: Callable[[str], Any]) -> None:
+    """One line of answer for each text; an empty line is a text too, so that answers and lines stay together."""
+    write_lines(f"{dumps(read(text))}\n" for text in (texts or _input_lines()))
+
+
+def _input_lines() -> Iterator[str]:
+    if sys.stdin.isatty():
+        click.echo("gpufare: reading lines from standard input; Ctrl-D ends", err=True)
+    # Bytes, parted at line feeds only: what Python takes for a line break besides may stand inside a name.
+    for line in sys.stdin.buffer:
+        yield line.decode("utf-8", "surrogateescape").rstrip("\n").removesuffix("\r")
