@@ -1,0 +1,455 @@
+"""What a vendor's GPU name says: model, form factor, memory, count.
+
+A grammar over lexemes, not a list of strings. Where a name holds two models, or a qualifier that makes another model of
+which nothing is known (`RTX 5090 Pro`), the model is unknown rather than guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from schemas.gpu_table import known_vram, model_by_squash, rows_by_model, squash
+from schemas.gpu_words import (
+    CPU_WORDS,
+    FORMS,
+    NOISE,
+    QUALIFIERS,
+    VENDOR_HINTS,
+    Lexeme,
+    code_models,
+    codes_and_numbers,
+    fold,
+    gib_of,
+    lexemes,
+    outside_and_notes,
+)
+
+SAME_SIZE = 0.07
+"""two memory sizes this near are one nominal class: 81559 MiB and 80 GB"""
+
+_SHARED_CODES = frozenset("a2 l2 p4 t10 k40 m10 m40 t400 t600 t1000 a380 a750 b50 b60 s4000 s7150 n150 n300 p150 p300".split())
+"""codes that are also names of machine families or of other things: believed where the vendor is named or nothing else is said"""
+
+_PREFIXES = frozenset("rtx gtx quadro q qrtx geforce pro ada rx".split())
+_PRO_NUMBERS = frozenset("2000 4000 4500 5000 6000".split())
+_ADA_NUMBERS = frozenset("2000 3500 4000 4500 5000 5880 6000".split())
+_QUADRO_NUMBERS = frozenset("4000 5000 6000 8000".split())
+_POISON = frozenset("pro ti tis super xt xtx gre laptop mobile notebook maxq".split())
+_MIG = re.compile(r"(?<![a-z0-9])(?:mig[ -]?)?([1-7])g[. ]?(\d{1,3})gb(?:[.+ -]?me)?(?![a-z0-9])")
+_PROFILE = re.compile(r"(?<=[a-z0-9])[ -](\d{1,3})([qcba])(?![a-z0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """`gpu` None: no model, or one that is not known. `vram_gib` and `count` only where the text gives them."""
+
+    vendor: str | None = None
+    gpu: str | None = None
+    form_factor: str | None = None
+    vram_gib: float | None = None
+    count: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    gpu: str | None
+    start: int
+    end: int
+    shared: bool = False
+    choices: tuple[str, ...] = ()
+    """models that the bare name may mean; memory decides, the first where nothing is said"""
+
+
+_Matcher = Callable[[list[Lexeme], int, set[str]], "_Match | None"]
+
+
+def read_name(text: str) -> Reading:
+    """Read a name. Never raises; linear in the first 400 characters."""
+    folded = fold(text)
+    mig = _MIG.search(folded)
+    if mig:
+        folded = folded[: mig.start()] + " " + folded[mig.end() :]
+    outside, notes = outside_and_notes(folded)
+    reading = _read(outside, notes, mig)
+    if reading.gpu is None and notes.strip():
+        again = _read(outside + " " + notes, "", mig)
+        # a bracket may name the model ("Standard GPU (A100)"), but must not overrule what stands outside
+        if again.gpu is not None and not _matches(lexemes(outside)):
+            return again
+    return reading
+
+
+def _read(outside: str, notes: str, mig: re.Match[str] | None) -> Reading:
+    profile = _PROFILE.search(outside)
+    if profile:
+        outside = outside[: profile.start()] + " " + outside[profile.end() :]
+    words = lexemes(outside)
+    extra = [item for item in lexemes(notes) if _worth_keeping(item)]
+    form = _form(words + extra)
+    match = _one(_matches(words + _generation_words(extra)), words)
+    vendor = _vendor(words + extra)
+    if match is None or match.gpu is None:
+        return Reading(vendor, None, form, None, None)
+    sizes = _sizes(words, match, extra)
+    count = _count(words, match, extra)
+    gpu = _decide(match, sizes)
+    form = form if form != "NVL" or any(row.form_factor == "NVL" for row in rows_by_model()[gpu]) else None
+    vram = _memory(gpu, sizes, count)
+    if mig is not None:
+        vram = vram or _whole_of_slice(gpu, int(mig[1]), int(mig[2]))
+        slices = next((row.mig_slices for row in rows_by_model()[gpu] if row.mig_slices), None)
+        count = Fraction(int(mig[1]), slices) * (count or 1) if slices else None
+    elif profile is not None:
+        vram, count = _vgpu(gpu, int(profile[1]), vram, any(item.text == "d" for item in words))
+    return Reading(rows_by_model()[gpu][0].vendor, gpu, form, vram, count)
+
+
+def _worth_keeping(item: Lexeme) -> bool:
+    return item.kind in {"size", "before", "behind", "share"} or item.text in FORMS or item.text in QUALIFIERS
+
+
+def _generation_words(extra: list[Lexeme]) -> list[Lexeme]:
+    return [item for item in extra if item.text in {"ada", "blackwell", "turing", "laptop", "mobile", "notebook", "maxq", "super"}]
+
+
+def _form(words: list[Lexeme]) -> str | None:
+    forms = {FORMS[item.text] for item in words if item.kind == "word" and item.text in FORMS}
+    forms = forms - {"NVL"} if len(forms) > 1 else forms
+    return forms.pop() if len(forms) == 1 else None
+
+
+def _vendor(words: list[Lexeme]) -> str | None:
+    texts = {item.text for item in words}
+    found = {VENDOR_HINTS[text] for text in texts if text in VENDOR_HINTS}
+    if texts & CPU_WORDS:
+        found -= {VENDOR_HINTS[text] for text in texts & {"amd", "intel"}}
+    return found.pop() if len(found) == 1 else None
+
+
+def _one(matches: list[_Match], words: list[Lexeme]) -> _Match | None:
+    """The one model of the text; two different ones are none, but a code that also names machines yields to a clear one."""
+    clear = [match for match in matches if not match.shared]
+    named = any(item.text in VENDOR_HINTS for item in words)
+    prose = any(item.kind in {"opaque"} for item in words)
+    kept = clear or [match for match in matches if named or not prose]
+    if not kept or any(match.gpu != kept[0].gpu for match in kept):
+        return None
+    return kept[0]
+
+
+def _matches(words: list[Lexeme]) -> list[_Match]:
+    found: list[_Match] = []
+    hints = {item.text for item in words}
+    at = 0
+    while at < len(words):
+        match = _match(words, at, hints)
+        if match is None:
+            at += 1
+        else:
+            found.append(match)
+            at = max(match.end, at + 1)
+    return found
+
+
+def _match(words: list[Lexeme], at: int, hints: set[str]) -> _Match | None:
+    item = words[at]
+    if item.kind == "code":
+        return _code(words, at, hints)
+    if item.kind == "word" and item.text in _WORD_MODELS:
+        return _WORD_MODELS[item.text](words, at, hints)
+    if (item.kind == "word" and item.text in _PREFIXES) or item.kind == "number":
+        return _numbered(words, at, hints)
+    return None
+
+
+def _text(words: list[Lexeme], at: int) -> str:
+    return words[at].text if 0 <= at < len(words) and not (words[at].apart and at) else ""
+
+
+def _model(name: str) -> str | None:
+    return model_by_squash().get(squash(name))
+
+
+def _code(words: list[Lexeme], at: int, hints: set[str]) -> _Match | None:
+    code, end = words[at].text, at + 1
+    behind = _text(words, end)
+    if code + behind in code_models() and len(behind) == 1 and behind.isalpha():
+        code, end = code + behind, end + 1
+    elif len(behind) == 1 and behind.isalpha() and behind != "x":
+        return _Match(None, at, end + 1)
+    gpu: str | None = code_models()[code]
+    assert gpu is not None
+    while _text(words, end) in {"geforce", "generation", "edition"}:
+        end += 1
+    if gpu.startswith("RTX A") and _text(words, end) == "ada":
+        # sellers write "RTX A6000 Ada" for the RTX 6000 Ada; an A6000 of that generation does not exist
+        gpu, end = _model(f"RTX {code[1:]} Ada"), end + 1
+    if _text(words, end) in _POISON:
+        return _Match(None, at, end + 1)
+    if gpu == "P100" and hints & {"tenstorrent", "blackhole"}:
+        gpu = "p100a"
+    start = at
+    while start and words[start - 1].text in _PREFIXES | {"radeon", "arc", "cmp", "mtt"}:
+        start -= 1
+    return _Match(gpu, start, end, shared=code in _SHARED_CODES)
+
+
+def _numbered(words: list[Lexeme], at: int, hints: set[str]) -> _Match | None:
+    """RTX, GTX, Quadro RTX, RTX PRO, RTX Ada, RX: a number with words before and behind it."""
+    start, before = at, set()
+    while _text(words, at) in _PREFIXES | {"server", "workstation"} and at < len(words):
+        before.add(words[at].text)
+        at += 1
+    if at >= len(words) or words[at].kind != "number":
+        return None
+    if words[at].apart and at > start:
+        return None
+    number = words[at].text
+    if number not in codes_and_numbers()[1] and not (number in {"970", "980"} and "gtx" in before):
+        if before & {"rtx", "gtx", "rx"} and len(number) >= 3 and len(number) <= 4:
+            return _Match(None, start, at + 1)
+        return None
+    end, behind = at + 1, set()
+    while end < len(words) and not words[end].apart and (words[end].text in QUALIFIERS or words[end].text in NOISE - {"x"}):
+        if words[end].text in QUALIFIERS:
+            behind.add(words[end].text)
+        end += 1
+    if not before and not behind & {"ada", "ti", "tis", "super", "xt", "xtx", "gre", "laptop", "pro"} and not hints & {"radeon"}:
+        bare = all(item.kind in {"number", "size", "before", "behind"} or item.text in VENDOR_HINTS.keys() | NOISE | FORMS.keys() for item in words)
+        if not bare or number < "2060" or number in _QUADRO_NUMBERS | _PRO_NUMBERS:
+            return None
+    quals = before | behind
+    if quals & {"rx", "xt", "xtx", "gre"} or ("radeon" in hints and not before & {"rtx", "gtx"}):
+        tail = next((word for word in ("xtx", "xt", "gre") if word in quals), "")
+        return _Match(_model(f"RX {number} {tail}"), start, end)
+    choices = _nvidia(number, before, behind)
+    return _Match(choices[0] if choices else None, start, end, choices=choices)
+
+
+def _nvidia(number: str, before: set[str], behind: set[str]) -> tuple[str, ...]:
+    """Models that this number with these words may mean, the likeliest first."""
+    quals = before | behind
+    laptop = bool(quals & {"laptop", "mobile", "notebook"})
+    names: list[str] = []
+    if number in _QUADRO_NUMBERS | _PRO_NUMBERS | _ADA_NUMBERS:
+        if "pro" in quals or "blackwell" in quals or "bse" in quals:
+            names = [f"RTX PRO {number}"] if number in _PRO_NUMBERS else []
+        elif "sff" in quals:
+            names = [f"RTX {number} SFF Ada"]
+        elif "ada" in quals or number == "5880":
+            names = [f"RTX {number} Ada"]
+        elif before & {"quadro", "q", "qrtx"} or "turing" in quals:
+            names = [f"Quadro RTX {number}"]
+        elif number in _QUADRO_NUMBERS:
+            # the bare name is the oldest card; newer ones are told by their memory
+            names = [f"Quadro RTX {number}", f"RTX {number} Ada", f"RTX PRO {number}"]
+    elif "pro" not in quals and not ("maxq" in quals and not laptop and number >= "4090"):
+        tail = ["Ti"] if quals & {"ti", "tis"} else []
+        tail += ["SUPER"] if quals & {"super", "s", "tis"} else []
+        tail += ["D"] if "d" in quals else []
+        tail += ["Laptop"] if laptop or "maxq" in quals else []
+        names = [" ".join([family, number, *tail]) for family in ("RTX", "GTX")]
+    return tuple(model for name in names if (model := _model(name)))
+
+
+def _titan(words: list[Lexeme], at: int, _hints: set[str]) -> _Match | None:
+    behind = _text(words, at + 1)
+    if behind in {"x", "xp", "v", "rtx"}:
+        start = at - 1 if _text(words, at - 1) == "gtx" else at
+        return _Match(_model(f"{'GTX ' if start < at else ''}TITAN {behind}"), start, at + 2)
+    if _text(words, at - 1) == "rtx":
+        return _Match("TITAN RTX", at - 1, at + 1)
+    return None
+
+
+def _generations(name: str, separator: str) -> _Matcher:
+    def match(words: list[Lexeme], at: int, _hints: set[str]) -> _Match | None:
+        behind = _text(words, at + 1)
+        digit = behind.removeprefix("v")
+        if digit in {"1", "2", "3", "4"} and words[at + 1].kind in {"number", "word"}:
+            return _Match(_model(name if digit == "1" else f"{name}{separator}{digit}"), at, at + 2)
+        if _text(words, at + 1) and words[at + 1].kind == "code" and squash(name) == "gaudi" and behind.startswith("hl"):
+            return _Match(code_models()[behind], at, at + 2)
+        return _Match(_model(name), at, at + 1)
+
+    return match
+
+
+def _tpu(words: list[Lexeme], at: int, _hints: set[str]) -> _Match | None:
+    behind, after = _text(words, at + 1), _text(words, at + 2)
+    version = {"v5litepod": "v5e", "v5": "v5e" if after in {"lite", "litepod"} else "", "v6": "v6e", "v7": "v7x"}.get(behind, behind)
+    gpu = "TPU7x" if version == "v7x" else _model(f"TPU {version}") if version.startswith("v") else None
+    return _Match(gpu, at, at + 2) if gpu else None
+
+
+def _two_words(table: dict[str, str]) -> _Matcher:
+    def match(words: list[Lexeme], at: int, _hints: set[str]) -> _Match | None:
+        gpu = table.get(_text(words, at + 1))
+        return _Match(gpu, at, at + 2) if gpu else None
+
+    return match
+
+
+def _ai100(words: list[Lexeme], at: int, hints: set[str]) -> _Match | None:
+    end = at + 1 if words[at].text == "ai100" else at + 2
+    if words[at].text == "ai" and (_text(words, at + 1) != "100" or not hints & {"cloud", "qualcomm"}):
+        return None
+    tail = _text(words, end)
+    if tail == "pro":
+        return _Match(None, at, end + 1)
+    return _Match("Cloud AI 100 Ultra" if tail == "ultra" else "Cloud AI 100", at, end + (tail in {"ultra", "standard"}))
+
+
+def _fixed(gpu: str, needs: str = "") -> _Matcher:
+    def match(_words: list[Lexeme], at: int, hints: set[str]) -> _Match | None:
+        return _Match(gpu, at, at + 1) if not needs or needs in hints else None
+
+    return match
+
+
+_WORD_MODELS: dict[str, _Matcher] = {
+    "titan": _titan,
+    "gaudi": _generations("Gaudi", " "),
+    "inferentia": _generations("Inferentia", ""),
+    "trainium": _generations("Trainium", ""),
+    "tpu": _tpu,
+    "trillium": _fixed("TPU v6e"),
+    "ironwood": _fixed("TPU7x"),
+    "flex": _two_words({"140": "Flex 140", "170": "Flex 170"}),
+    "max": _two_words({"1100": "Max 1100", "1550": "Max 1550"}),
+    "ascend": _two_words({"910": "Ascend 910", "910b": "Ascend 910B"}),
+    "ai": _ai100,
+    "ai100": _ai100,
+    "vii": _fixed("Radeon VII", "radeon"),
+    "spark": _fixed("GB10", "dgx"),
+}
+
+
+def _sizes(words: list[Lexeme], match: _Match, extra: list[Lexeme]) -> tuple[list[float], list[float]]:
+    """Sizes that stand right behind the model (or in brackets), and the others, in GiB."""
+    near = [gib_of(item.text) for item in extra if item.kind == "size"]
+    far: list[float] = []
+    attached = True
+    for at in range(match.end, len(words)):
+        item = words[at]
+        if item.apart or item.kind == "opaque" or item.text in CPU_WORDS or item.text == "with":
+            attached = False
+        if item.kind == "size" and _text(words, at + 1) not in {"ram", "ssd", "nvme", "disk", "hdd"}:
+            (near if attached else far).append(gib_of(item.text))
+            attached = False
+        elif item.kind == "number" and attached and at <= match.end + 1:
+            # "A100-80", "A100-SXM-80", "1H100.80S": a number that is no size of this card is something else
+            sizes = {size for gpu in (match.choices or (match.gpu or "",)) for size in known_vram(gpu)}
+            if float(item.text[:6]) in sizes:
+                near.append(float(item.text[:6]))
+            attached = item.run == words[at - 1].run
+    if match.start and words[match.start - 1].kind == "size" and not words[match.start].apart:
+        far.insert(0, gib_of(words[match.start - 1].text))
+        if match.choices and any(_is_known(gpu, far[0]) for gpu in match.choices):
+            near.append(far[0])
+    elif not near:
+        far += [gib_of(item.text) for item in words[: match.start] if item.kind == "size"]
+    return [size for size in near if size >= 1], [size for size in far if size >= 1]
+
+
+def _is_known(gpu: str, size: float) -> bool:
+    return any(abs(size - known) <= SAME_SIZE * known for known in known_vram(gpu))
+
+
+def _decide(match: _Match, sizes: tuple[list[float], list[float]]) -> str:
+    assert match.gpu is not None
+    for size in sizes[0]:
+        for gpu in match.choices:
+            if _is_known(gpu, size):
+                return gpu
+    return match.gpu
+
+
+def _memory(gpu: str, sizes: tuple[list[float], list[float]], count: Fraction | None) -> float | None:
+    """What the text says of one whole GPU: as said where such a card is known, or stands right behind the name."""
+    near, far = sizes
+    rows = rows_by_model()[gpu]
+    for size in near + far:
+        if _is_known(gpu, size):
+            return size if size == int(size) else nominal(gpu, size)
+    for size in near + far:
+        for whole in ([count] if count and count > 1 else []) + [Fraction(row.gpus_per_board) for row in rows if row.gpus_per_board > 1]:
+            if _is_known(gpu, size / float(whole)):
+                return size / float(whole)
+    # a superchip's second figure is the memory of its Arm CPU ("GH200 480GB")
+    if near and rows[0].cpu_arch != "arm64" and near[0] <= 1024:
+        return near[0]
+    return None
+
+
+def nominal(gpu: str, gib: float) -> float:
+    """The known size within 7 % of `gib`, else `gib` itself."""
+    close = [known for known in known_vram(gpu) if abs(gib - known) <= SAME_SIZE * known]
+    return min(close, key=lambda known: abs(gib - known)) if close else gib
+
+
+def _count(words: list[Lexeme], match: _Match, extra: list[Lexeme]) -> Fraction | None:
+    """How many, or which share. A count beside the model wins over one farther off; two that contradict are none."""
+    beside: list[Fraction] = []
+    others: list[Fraction] = []
+    for at, item in enumerate(words):
+        if match.start <= at < match.end:
+            continue
+        value = _value(item)
+        if value is None and item.kind == "number" and len(item.text) <= 2 and int(item.text):
+            glued_before = at + 1 == match.start and item.run == words[match.start].run
+            leading = at == 0 and all(words[k].text in VENDOR_HINTS for k in range(1, match.start))
+            glued_behind = at == match.end and item.run == words[at - 1].run and words[at - 1].text.endswith("x")
+            if glued_before or leading or glued_behind:
+                value = Fraction(int(item.text))
+        if value is None or _text(words, at + 1) in CPU_WORDS | {"c", "v", "ram"}:
+            continue
+        (beside if _beside(words, match, at) else others).append(value)
+    others += [value for item in extra if (value := _value(item)) is not None]
+    for group in (beside, others):
+        if group:
+            return group[0] if all(value == group[0] for value in group) else None
+    return None
+
+
+def _beside(words: list[Lexeme], match: _Match, at: int) -> bool:
+    between = words[at + 1 : match.start] if at < match.start else words[match.end : at]
+    return all(item.kind in {"size", "word"} and not item.apart for item in between)
+
+
+def _value(item: Lexeme) -> Fraction | None:
+    if item.kind in {"before", "behind"}:
+        number = int(item.text.strip("x"))
+        return Fraction(number) if 0 < number <= 100_000 else None
+    if item.kind == "share":
+        over, under = map(int, item.text.split("/"))
+        return Fraction(over, under) if 0 < over < under <= 64 else Fraction(1) if 0 < over == under else None
+    if item.kind == "slash":
+        return Fraction(1, int(item.text)) if int(item.text) in {2, 3, 4, 5, 6, 7, 8, 10, 12, 16} else None
+    if item.kind == "part":
+        return Fraction(item.text).limit_denominator(64) or None
+    return None
+
+
+def mig_share(text: str, gpu: str) -> Fraction | None:
+    """The share that a MIG profile in the text (`1g.18gb`) is of this card; None where there is no profile."""
+    mig = _MIG.search(fold(text))
+    slices = next((row.mig_slices for row in rows_by_model()[gpu] if row.mig_slices), None)
+    return Fraction(int(mig[1]), slices) if mig and slices else None
+
+
+def _whole_of_slice(gpu: str, slices: int, gib: int) -> float | None:
+    """The card whose MIG profile this is. MIG parts memory in eighths: 1g has one, 3g and 4g four, 7g all."""
+    eighths = {1: 1, 2: 2, 3: 4, 4: 4, 5: 8, 6: 8, 7: 8}[slices]
+    close = [size for size in known_vram(gpu) if abs(size * eighths / 8 - gib) <= 0.12 * size * eighths / 8]
+    return close[0] if len(close) == 1 else None
+
+
+def _vgpu(gpu: str, gib: int, vram: float | None, double: bool) -> tuple[float | None, Fraction | None]:
+    """A vGPU profile (`A16-8Q`) names the GiB that its share holds; the letter D behind the card means the larger one."""
+    sizes = known_vram(gpu)
+    whole = vram or (max(sizes) if double else min(sizes))
+    return whole, (Fraction(gib, int(whole)) if 0 < gib <= whole else None)
