@@ -141,16 +141,15 @@ def gpu(text: str) -> Wanted:
     count_said = _COUNT.match(text)
     words, count = (count_said["name"], count_said["count"]) if count_said else (text, None)
     wanted = Range(*(number("count", count),) * 2) if count else None
-    read = gpu_names.canonical(words)
-    if read is None or read.gpu is None:
-        near = gpu_names.nearest_gpus(words)
-        raise UsageFault(
-            f"no GPU {words!r}; " + (f"did you mean {near[0]}?" if near else "see `gpufare gpus`"),
-        )
+    model = gpu_names.canonical(words)
+    if model is None:
+        near = gpu_names.nearest_gpus(words, 1)
+        raise UsageFault(f"no GPU {words!r}; " + (f"did you mean {near[0]}?" if near else "see `gpufare gpus`"))
+    read = gpu_names.read_gpu(words)
     if wanted is None and read.gpu_count is not None:
         wanted = Range(*(float(read.gpu_count),) * 2)
     return Wanted(
-        read.gpu,
+        model,
         read.form_factor if _FORM.search(words) else None,
         read.vram_gib if _SIZE.search(words) else None,
         wanted,

@@ -104,7 +104,7 @@ SHOWN: dict[str, Shown] = {
 
 
 def shown(names: Sequence[str], zone: tzinfo | None = None, asked: bool = False) -> list[Shown]:
-    """The columns of the table in the order of the names; what was asked for stands there even where it says nothing."""
+    """The columns of the table, in the order of the names; one that was asked for stays even where it says nothing."""
     return [_column(name, zone, asked) for name in names]
 
 
@@ -119,9 +119,9 @@ def _column(name: str, zone: tzinfo | None, asked: bool) -> Shown:
 
 def line(row: dict[str, Any]) -> str:
     """One offer in one line of text."""
-    price = money(row.get("usd_per_gpu_hour"))
+    price, old = money(row.get("usd_per_gpu_hour")), age(row.get("age_s"), bool(row.get("stale")))
     stock = STOCK.get(row["availability"], UNKNOWN)
     return (
         f"{gpu_name(row)} x{share(row.get('gpu_count'))} at {price} $/GPU-h, {text_of(row['purchase'])}, "
-        f"{text_of(row['provider'])}, {region_name(row)}, stock {stock}, {age(row.get('age_s'), bool(row.get('stale')))}"
+        f"{text_of(row['provider'])}, {region_name(row)}, stock {stock}, {old}"
     )

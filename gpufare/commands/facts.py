@@ -158,18 +158,10 @@ def resolve_command() -> None:
 @click.option("--provider", metavar="NAME", help="Whose words they are.", shell_complete=completion(provider_names))
 def resolve_gpu_command(texts: tuple[str, ...], provider: str | None) -> None:
     """Vendor, model, form factor, GiB of one GPU, count; null where the text does not say."""
-    from schemas.gpu_names import as_json, read_gpu, read_instance_type
+    from schemas.gpu_names import as_json, read_gpu
 
     slug = args.provider(provider) if provider else None
-
-    def read(text: str) -> Any:
-        named = read_gpu(text, slug)
-        if named.gpu is None:
-            typed = read_instance_type(text, slug)
-            named = typed if typed is not None and typed.gpu is not None else named
-        return as_json(text, named)
-
-    _answer(texts, read)
+    _answer(texts, lambda text: as_json(read_gpu(text, slug)))
 
 
 @resolve_command.command(
