@@ -38,17 +38,12 @@ def commands() -> str:
     aliases: dict[str, list[str]] = {}
     for alias, name in ALIASES.items():
         aliases.setdefault(name, []).append(alias)
+    headings = list(dict.fromkeys(heading for _, _, heading in COMMANDS.values()))
     rows = []
-    for name, (_, does, heading) in COMMANDS.items():
+    for name, (_, does, heading) in sorted(COMMANDS.items(), key=lambda item: headings.index(item[1][2])):
         also = f" (also `{'`, `'.join(aliases[name])}`)" if name in aliases else ""
         rows.append((heading, f"`{name}`{also}", does))
-    return table(("", "command", "does"), sorted(rows, key=lambda row: list(_headings()).index(row[0])))
-
-
-def _headings() -> dict[str, None]:
-    from gpufare.cli import COMMANDS
-
-    return dict.fromkeys(heading for _, _, heading in COMMANDS.values())
+    return table(("", "command", "does"), rows)
 
 
 def providers() -> str:
@@ -58,7 +53,7 @@ def providers() -> str:
     rows = []
     for slug, facts in known().items():
         said = spider_headings(slug)
-        access = facts.access if facts.status == "active" else facts.status
+        access: str = facts.access if facts.status == "active" else facts.status
         if facts.keys or facts.optional_keys:
             access += f" (`{'`, `'.join((*facts.keys, *facts.optional_keys))}`)"
         rows.append(
