@@ -1,0 +1,176 @@
+"""`schedule`: the flows by their cadence, on this machine, with a Prefect server of its own where none is named."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from flows.deploy import DEPLOYMENTS, absolute, serve
+from gpufare.cli import UsageFault, settings
+
+PORT = 4200
+START_S = 90.0
+END_S = 15.0
+
+
+class Ended(Exception):
+    """TERM came: leave in order."""
+
+
+@click.command("schedule", epilog="Examples: gpufare schedule; gpufare schedule --list; gpufare schedule --port 4300")
+@click.option("--list", "listing", is_flag=True, help="Print the deployments and when each runs next; serve nothing.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="Providers asked at once.")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    help=f"Port of the Prefect server that is started here [{PORT}, or a free one].",
+)
+@click.pass_context
+def schedule_command(ctx: click.Context, listing: bool, jobs: int, port: int | None) -> int:
+    """Serve the flows on this machine by their cadence, until Ctrl-C.
+
+    Where PREFECT_API_URL names a Prefect server, that one keeps the schedule. Else one is started on the loopback
+    interface for as long as this command runs; what it knows of former runs is kept under PREFECT_HOME (~/.prefect).
+    """
+    store = absolute(settings(ctx).data)
+    if listing:
+        now = datetime.now(UTC)
+        for deployment in DEPLOYMENTS:
+            due = f"{deployment.schedule.next_after(now):%Y-%m-%d %H:%M} UTC" if deployment.schedule else "by hand"
+            click.echo(f"{deployment.path:<16} {due:<21} {deployment.description}")
+        return 0
+    url = os.environ.get("PREFECT_API_URL")
+    if url and port:
+        raise UsageFault("--port is for a server started here, and PREFECT_API_URL names another; leave one out")
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        if url:
+            reach(url)
+            attend(url, store, jobs)
+        else:
+            with server(port) as own:
+                attend(own, store, jobs)
+    except (KeyboardInterrupt, Ended):
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    click.echo("ended", err=True)
+    return 0
+
+
+def end(number: int, frame: FrameType | None) -> None:
+    """What TERM does until Prefect's runner listens itself."""
+    raise Ended
+
+
+def attend(url: str, store: str, jobs: int) -> None:
+    """Say what is served, then serve."""
+    click.echo(f"store {store}; Prefect at {url.removesuffix('/api')}; Ctrl-C ends", err=True)
+    now = datetime.now(UTC)
+    for deployment in DEPLOYMENTS:
+        if deployment.schedule:
+            click.echo(f"{deployment.path} next at {deployment.schedule.next_after(now):%Y-%m-%d %H:%M} UTC", err=True)
+    click.echo("""now: prefect deployment run refresh/by-hand --param 'providers=["hyperbolic"]'""", err=True)
+    serve(store, jobs)
+
+
+def reach(url: str) -> None:
+    """Raise a one-line error where no server answers."""
+    try:
+        healthy = answers(url)
+    except ValueError:
+        raise UsageFault(f"PREFECT_API_URL is {url!r}; expected an address like http://127.0.0.1:{PORT}/api") from None
+    if not healthy:
+        raise click.ClickException(f"no Prefect server answers at {url}; start it, or unset PREFECT_API_URL")
+
+
+def answers(url: str) -> bool:
+    """Is a Prefect server up there?"""
+    request = urllib.request.Request(f"{url.rstrip('/')}/health")
+    try:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=5) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+@contextmanager
+def server(port: int | None) -> Iterator[str]:
+    """A Prefect server on loopback; yields the address of its API, which PREFECT_API_URL then names."""
+    chosen = port or (PORT if free(PORT) else 0) or any_port()
+    if port and not free(port):
+        raise click.ClickException(f"port {port} is taken; leave --port out for a free one")
+    home = Path(os.environ.setdefault("PREFECT_HOME", str(Path.home() / ".prefect")))
+    home.mkdir(parents=True, exist_ok=True)
+    log = home / "gpufare-server.log"
+    url = f"http://127.0.0.1:{chosen}/api"
+    os.environ |= {
+        "DO_NOT_TRACK": "1",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_API_URL": url,
+        "NO_PROXY": ",".join(filter(None, (os.environ.get("NO_PROXY"), "127.0.0.1"))),
+    }
+    click.echo(f"starting a Prefect server at 127.0.0.1:{chosen} (its log: {log})", err=True)
+    with log.open("wb") as sink:
+        # A session of its own: Ctrl-C reaches this process alone, which ends the runs first and the server last.
+        process = subprocess.Popen(
+            [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(chosen)],
+            stdout=sink,
+            stderr=sink,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    try:
+        await_server(process, url, log)
+        yield url
+    finally:
+        process.terminate()
+        try:
+            process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def await_server(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    """Return once the server answers; a one-line error where it ends or says nothing for too long."""
+    until = time.monotonic() + START_S
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            said = log.read_text(errors="replace").strip().splitlines()
+            raise click.ClickException(f"the Prefect server ended: {said[-1] if said else 'no word'} (see {log})")
+        if answers(url):
+            return
+        time.sleep(0.2)
+    raise click.ClickException(f"the Prefect server did not answer within {START_S:.0f} s (see {log})")
+
+
+def free(port: int) -> bool:
+    """Can a server listen there?"""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def any_port() -> int:
+    """A port that nobody uses right now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
