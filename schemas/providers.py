@@ -75,6 +75,7 @@ FACT_NAMES = (
     "storage_usd_per_gib_month",
     "egress_usd_per_gib",
     "interruption_notice_s",
+    "preemptible_discount",
 )
 _FIELDS = {field.name for field in dataclasses.fields(Provider)} - {"slug"}
 
