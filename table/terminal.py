@@ -17,7 +17,7 @@ from table.cells import safe
 from table.view import SAMPLE, Row, Shown, View
 
 GAP = "  "
-NARROWEST = 6
+NARROW, NARROWEST = 12, 6
 BOLD, DIM, YELLOW, RESET = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
 
 
@@ -91,17 +91,20 @@ def fit(columns: Sequence[Shown], body: list[list[str]], width: int | None) -> t
         return sum(widths[i] for i in kept) + len(GAP) * (len(kept) - 1) - width
 
     full = list(widths)
+    floor = NARROW
     while excess() > 0:
         widest = max((i for i in kept if columns[i].shrink), key=lambda i: widths[i], default=None)
-        least = max(NARROWEST, width_of(columns[widest].heading)) if widest is not None else 0
+        least = max(floor, width_of(columns[widest].heading)) if widest is not None else 0
+        droppable = [i for i in kept if columns[i].drop]
         if widest is not None and widths[widest] > least:
             widths[widest] -= 1
-            continue
-        droppable = [i for i in kept if columns[i].drop]
-        if not droppable:
+        elif droppable:
+            kept.remove(max(droppable, key=lambda i: columns[i].drop))
+            widths = list(full)
+        elif floor > NARROWEST:
+            floor = NARROWEST
+        else:
             break
-        kept.remove(max(droppable, key=lambda i: columns[i].drop))
-        widths = list(full)
     return kept, widths
 
 
