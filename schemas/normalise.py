@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -252,14 +252,17 @@ def _accelerator(raw: RawOffer, slug: str, flags: list[str]) -> GpuName | None:
     typed = read_instance_type(raw.instance_type, slug) if raw.instance_type else None
     if named is None or named.gpu is None:
         return typed if typed is not None and typed.gpu is not None else named
-    if typed is not None and typed.gpu is not None and typed.gpu != named.gpu:
+    if typed is None or typed.gpu is None:
+        return named
+    if typed.gpu != named.gpu:
         flags.append("gpu_words_disagree")
-    return named
+        return named
+    return replace(named, vram_gib=named.vram_gib or typed.vram_gib, gpu_count=named.gpu_count or typed.gpu_count)
 
 
 def _count(raw: RawOffer, name: GpuName | None) -> Fraction | None:
     if raw.gpu_count is None:
-        return name.gpu_count if name else None
+        return (name.gpu_count or _count_by_memory(raw, name)) if name else None
     try:
         count = Fraction(str(raw.gpu_count).strip())
     except (ValueError, ZeroDivisionError):
@@ -269,6 +272,15 @@ def _count(raw: RawOffer, name: GpuName | None) -> Fraction | None:
     if name and name.gpu_count is not None and name.gpu_count < 1 <= count:
         return name.gpu_count * count
     return count
+
+
+def _count_by_memory(raw: RawOffer, name: GpuName) -> Fraction | None:
+    """How many cards of the one size that this name means hold `vram_total`: a share, or a whole number, else None."""
+    total, size = gib(raw.vram_total), name.vram_gib
+    if not total or not size or name.gpu is None:
+        return None
+    count = Fraction(total) / Fraction(size)
+    return count if count < 1 or count.denominator == 1 else None
 
 
 def _vram(raw: RawOffer, name: GpuName | None, count: Fraction | None, flags: list[str]) -> float | None:
