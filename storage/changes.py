@@ -1,0 +1,297 @@
+"""What moved between two consecutive accepted snapshots of a provider. Pure; takes tables, returns a table.
+
+Compared are the published price with its currency and unit, the availability, and what describes the machine. A moved
+exchange rate, a shuffled answer, a renumbered listing and noise in the last digit are no changes. A price that one side
+does not tell is not observed, not moved. Rows that the gate holds back are left out on both sides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from schemas.change import Change
+from schemas.offer import Offer
+from schemas.providers import Provider
+from schemas.record import arrow_schema, columns
+from schemas.scrape import Scrape
+from storage.arrow import numbers
+from storage.flags import shown
+from storage.listings import GROUP_COLUMNS, grouped
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NOISE = 1e-6  # relative; below it two floats are the same number
+# Half of the last digit that tables show, in USD for one GPU-hour.
+DISPLAY_USD = 0.00005
+IN_STOCK = ("available", "limited")
+# What only tells which answer a row stands in, what follows from other columns, and what is compared by its own rules.
+NOT_COMPARED = {
+    *("provider", "offer_key", "observed_at", "scrape_id", "source_url", "recording_sha256", "origin", "flags"),
+    *("usd_per_hour", "usd_per_gpu_hour", "rate_date"),
+    *("price", "currency", "price_unit", "availability"),
+    "available_count",  # moves all day; what matters of it is in `availability`
+}
+ATTRIBUTES = tuple(name for name in columns(Offer) if name not in NOT_COMPARED)
+# Columns that our tables and grammar fill in: when only these move and the normaliser is another, it moved them.
+DERIVED = {
+    *("vendor", "gpu", "form_factor", "gpu_count", "vram_gib", "vcpus", "ram_gib", "disk_gib", "network_gbps"),
+    *("country", "kind", "segment", "billing_increment_s", "minimum_billing_s", "storage_usd_per_gib_month"),
+}
+CARRIED = (
+    "gpu",
+    "accelerator_raw",
+    "form_factor",
+    "gpu_count",
+    "instance_type",
+    "region",
+    "country",
+    "tier",
+    "purchase",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """One thing that moved, and its rows in the old and the new table (None where it stands in one only)."""
+
+    kind: str
+    column: str | None
+    rows: tuple[int | None, int | None]
+    old: str | None = None
+    new: str | None = None
+    relative: float | None = None
+    priced: bool = False
+
+
+def compare(
+    previous: pa.Table | None,
+    current: pa.Table,
+    *,
+    previous_scrape: Scrape | None,
+    scrape: Scrape,
+    provider: Provider,
+    recorded_at: datetime,
+) -> pa.Table:
+    """Changes (a table in Change's schema, ordered by key and column) from `previous` to `current`, two tables of offers.
+
+    `previous` is best `gate_history`'s reference table: a row of it may be older than the snapshot it stands in, and the
+    change then says so. Without a previous snapshot there is nothing to compare and no change.
+    """
+    if previous is None or previous_scrape is None:
+        return arrow_schema(Change).empty_table()
+    before, after = shown(previous), shown(current)
+    kept_back = _keys(current) - _keys(after), _keys(previous) - _keys(before)
+    if provider.listings:
+        before, after, kept_back = grouped(before), grouped(after), (set(), set())
+    before, after = before.sort_by("offer_key"), after.sort_by("offer_key")
+    causes = _Causes(previous_scrape, scrape)
+    moves = list(_moves(before, after, kept_back, listings=provider.listings))
+    return _table(moves, before, after, causes, previous_scrape, scrape, recorded_at)
+
+
+def _keys(table: pa.Table) -> set[str]:
+    import pyarrow.compute as pc
+
+    return set(pc.unique(table["offer_key"]).to_pylist())
+
+
+def _moves(
+    before: pa.Table, after: pa.Table, kept_back: tuple[set[str], set[str]], *, listings: bool
+) -> Iterator[_Move]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    old_keys, new_keys = before["offer_key"].combine_chunks(), after["offer_key"].combine_chunks()
+    for row in pc.indices_nonzero(pc.invert(pc.is_in(old_keys, value_set=new_keys))).to_pylist():
+        if old_keys[row].as_py() not in kept_back[0]:
+            yield _Move("removed", None, (row, None))
+    for row in pc.indices_nonzero(pc.invert(pc.is_in(new_keys, value_set=old_keys))).to_pylist():
+        if new_keys[row].as_py() not in kept_back[1]:
+            yield _Move("added", None, (None, row))
+    at = pc.index_in(new_keys, value_set=old_keys)
+    rows_after = pc.indices_nonzero(pc.is_valid(at))
+    rows_before = pc.drop_null(at)
+    old, new = before.take(rows_before), after.take(rows_after)
+    where = list(zip(rows_before.to_pylist(), rows_after.to_pylist(), strict=True))
+    yield from _published(old, new, where)
+    yield from _stock(old, new, where)
+    names = ["listings", "median_price"] if listings else ATTRIBUTES
+    for name in names:
+        for i in pc.indices_nonzero(_differs(old[name], new[name])).to_pylist():
+            a, b = old[name][i].as_py(), new[name][i].as_py()
+            number = pa.types.is_decimal(old[name].type) or name == "listings"
+            relative = float(b) / float(a) - 1 if number and a and b is not None else None
+            yield _Move("changed", name, where[i], _text(a), _text(b), relative)
+
+
+def _published(old: pa.Table, new: pa.Table, where: Sequence[tuple[int, int]]) -> Iterator[_Move]:
+    """Moves of the published price; another currency or unit is told as such, for the two prices cannot be compared."""
+    import pyarrow.compute as pc
+
+    other = {name: pc.not_equal(old[name], new[name]) for name in ("currency", "price_unit")}
+    for name, mask in other.items():
+        for i in pc.indices_nonzero(mask).to_pylist():
+            if name == "price_unit" and old["currency"][i] != new["currency"][i]:
+                continue
+            yield _Move("changed", name, where[i], _quoted(old, i), _quoted(new, i))
+    same = pc.invert(pc.or_(other["currency"], other["price_unit"]))
+    relative = pc.subtract(pc.divide(numbers(new["price"]), numbers(old["price"])), 1.0)
+    size = pc.abs(relative)
+    usd = pc.coalesce(numbers(new["usd_per_gpu_hour"]), numbers(old["usd_per_gpu_hour"]))
+    visible = pc.coalesce(pc.greater_equal(pc.multiply(size, usd), DISPLAY_USD), pc.greater(size, NOISE))
+    moved = pc.and_(pc.and_(same.combine_chunks(), visible), pc.not_equal(new["price"], old["price"]).combine_chunks())
+    for i in pc.indices_nonzero(pc.fill_null(moved, False)).to_pylist():
+        r = relative[i].as_py()
+        a, b = _text(old["price"][i].as_py()), _text(new["price"][i].as_py())
+        yield _Move("price_up" if r > 0 else "price_down", "price", where[i], a, b, r, priced=True)
+
+
+def _quoted(table: pa.Table, i: int) -> str:
+    price = _text(table["price"][i].as_py()) or "?"
+    return f"{price} {table['currency'][i]}/{table['price_unit'][i]}"
+
+
+def _stock(old: pa.Table, new: pa.Table, where: Sequence[tuple[int, int]]) -> Iterator[_Move]:
+    import pyarrow.compute as pc
+
+    for i in pc.indices_nonzero(pc.not_equal(old["availability"], new["availability"])).to_pylist():
+        a, b = old["availability"][i].as_py(), new["availability"][i].as_py()
+        kind = "changed"
+        if a in IN_STOCK and b == "sold_out":
+            kind = "sold_out"
+        elif a == "sold_out" and b in IN_STOCK:
+            kind = "available"
+        yield _Move(kind, "availability", where[i], a, b)
+
+
+def _differs(old: pa.ChunkedArray, new: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(old.type):
+        gap = pc.abs(pc.subtract(old, new))
+        unequal = pc.greater(gap, pc.multiply(pc.max_element_wise(pc.abs(old), pc.abs(new)), NOISE))
+    else:
+        unequal = pc.not_equal(old, new)
+    one_null = pc.not_equal(pc.is_null(old), pc.is_null(new))
+    return pc.or_(pc.fill_null(unequal, False), one_null)
+
+
+def _text(value: Any) -> str | None:
+    """A value as a change keeps it: no exponent, no idle zeros, instants in UTC."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Decimal):
+        text = f"{value:f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    return str(value)
+
+
+class _Causes:
+    """Why things differ: what of the two scrapes' ways to read the provider is another."""
+
+    def __init__(self, previous: Scrape, scrape: Scrape) -> None:
+        self.correction = scrape.supersedes is not None or scrape.observed_at == previous.observed_at
+        self.parser = _other(previous.parser_version, scrape.parser_version)
+        self.normaliser = _other(previous.normaliser_version, scrape.normaliser_version)
+        self.access = _other(previous.access, scrape.access)
+
+    def of(self, move: _Move, raw_moved: bool) -> str:
+        """Market, unless what we did between the two scrapes can have moved it."""
+        if self.correction:
+            return "correction"
+        if move.kind in ("added", "removed"):
+            return "coverage" if self.parser or self.access else "market"
+        if self.parser:
+            return "parser"
+        if self.normaliser and move.column in DERIVED and not raw_moved:
+            return "normaliser"
+        return "market"
+
+
+def _other(a: str | None, b: str | None) -> bool:
+    return a is not None and b is not None and a != b
+
+
+def _table(
+    moves: Sequence[_Move],
+    before: pa.Table,
+    after: pa.Table,
+    causes: _Causes,
+    previous_scrape: Scrape,
+    scrape: Scrape,
+    recorded_at: datetime,
+) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    schema = arrow_schema(Change)
+    if not moves:
+        return schema.empty_table()
+    old = before.take(pa.array([m.rows[0] for m in moves], pa.int64()))
+    new = after.take(pa.array([m.rows[1] for m in moves], pa.int64()))
+    raw_moved = {m.rows for m in moves if m.column and m.column not in DERIVED and m.column != "availability"}
+    keys = pc.coalesce(new["offer_key"], old["offer_key"]).to_pylist()
+    seen = pc.fill_null(old["observed_at"], previous_scrape.observed_at)
+    priced = pa.array([m.priced for m in moves], pa.bool_())
+    given: dict[str, Any] = {
+        "offer_key": keys,
+        "change_id": [
+            change_id(scrape.provider, key, m, previous_scrape.observed_at, scrape.observed_at)
+            for key, m in zip(keys, moves, strict=True)
+        ],
+        "previous_observed_at": seen,
+        "previous_scrape_id": pc.fill_null(old["scrape_id"], previous_scrape.scrape_id),
+        "kind": [m.kind for m in moves],
+        "cause": [causes.of(m, m.rows in raw_moved) for m in moves],
+        "column": [m.column for m in moves],
+        "old": [m.old for m in moves],
+        "new": [m.new for m in moves],
+        "relative": [m.relative for m in moves],
+        "old_price": pc.if_else(pc.or_(priced, pc.is_null(new["offer_key"])), old["price"], None),
+        "new_price": pc.if_else(pc.or_(priced, pc.is_null(old["offer_key"])), new["price"], None),
+        "currency": pc.coalesce(new["currency"], old["currency"]),
+        "price_unit": pc.coalesce(new["price_unit"], old["price_unit"]),
+        "usd_per_gpu_hour": new["usd_per_gpu_hour"],
+        **{name: pc.coalesce(new[name], old[name]) for name in CARRIED},
+    }
+    same = {
+        "provider": scrape.provider,
+        "observed_at": scrape.observed_at,
+        "recorded_at": recorded_at,
+        "scrape_id": scrape.scrape_id,
+        "origin": scrape.origin,
+    }
+    arrays = [_array(given[f.name] if f.name in given else [same[f.name]] * len(moves), f.type) for f in schema]
+    return pa.Table.from_arrays(arrays, schema=schema).sort_by(
+        [(n, "ascending") for n in ("offer_key", "column", "kind")]
+    )
+
+
+def _array(values: Any, type: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    import pyarrow as pa
+
+    return pa.array(values, type) if isinstance(values, list) else values.cast(type)
+
+
+def change_id(provider: str, key: str, move: _Move, previous_observed_at: datetime, observed_at: datetime) -> str:
+    """The same two snapshots give the same ids, on any machine and in any order of rows."""
+    words = (provider, key, move.kind, move.column, move.old, move.new)
+    instants = (previous_observed_at.timestamp(), observed_at.timestamp())
+    text = "\x1f".join("\x00" if w is None else w for w in words) + f"\x1f{instants[0]:.6f}\x1f{instants[1]:.6f}"
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+__all__ = ["ATTRIBUTES", "GROUP_COLUMNS", "compare"]

@@ -1,0 +1,196 @@
+"""One append-only Delta table: create, append exactly once, and tell which files can hold what is wanted."""
+
+from __future__ import annotations
+
+import os
+import time
+import zlib
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from storage.errors import StoreError, told
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from deltalake import DeltaTable
+
+APPEND_ATTEMPTS = 30
+BACK_OFF_S = 0.02
+LONGEST_WAIT_S = 1.0
+# Statistics that readers prune by. The log cuts long texts and fractions of a second, hence the slack in `DataFile.may_hold`.
+STATISTICS = ("provider", "scrape_id", "observed_at", "gpu", "offer_key", "previous_observed_at", "recorded_at", "day")
+TEXT_CUT = 24
+TIME_SLACK = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A data file as the log tells of it; `low` and `high` hold the statistics by column."""
+
+    path: str
+    rows: int
+    size_bytes: int
+    low: dict[str, Any]
+    high: dict[str, Any]
+
+    def may_hold(self, column: str, values: Collection[str]) -> bool:
+        """Can a row with one of the texts stand in the file? Texts are compared by their first characters."""
+        low, high = self.low.get(column), self.high.get(column)
+        if low is None or high is None:
+            return True
+        return any(low[:TEXT_CUT] <= value[:TEXT_CUT] <= high[:TEXT_CUT] for value in values)
+
+    def may_lie_in(self, column: str, since: datetime | None, until: datetime | None) -> bool:
+        """Can a row whose instant lies in the closed span stand in the file?"""
+        low, high = self.low.get(column), self.high.get(column)
+        if low is None or high is None:
+            return True
+        return (since is None or high + TIME_SLACK >= since) and (until is None or low - TIME_SLACK <= until)
+
+
+class LedgerTable:
+    """A Delta table under a store. Rows are only ever added; every append carries an id and lands at most once."""
+
+    def __init__(
+        self, uri: str, name: str, schema: pa.Schema, partition: str | None, options: dict[str, str] | None
+    ) -> None:
+        self.uri = uri
+        self.name = name
+        self.schema = schema
+        self.partition = partition
+        self.options = options
+        self._opened: DeltaTable | None = None
+
+    def opened(self, *, again: bool = False) -> DeltaTable | None:
+        """The table as last read from its log, read anew if `again`; None where there is none."""
+        from deltalake import DeltaTable
+        from deltalake.exceptions import TableNotFoundError
+
+        if self._opened is None or again:
+            with told("cannot open", f"table {self.name} at {self.uri}"):
+                try:
+                    self._opened = DeltaTable(self.uri, storage_options=self.options)
+                except TableNotFoundError:
+                    self._opened = None
+        return self._opened
+
+    def create(self, description: str, settings: dict[str, str]) -> None:
+        """Make the table unless it is there; of two processes that try at once, both go on with the one that won."""
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
+
+        if self.opened(again=True) is not None:
+            return
+        indexed = [name for name in STATISTICS if name in self.schema.names]
+        with told("cannot create", f"table {self.name} at {self.uri}"):
+            try:
+                self._opened = DeltaTable.create(
+                    self.uri,
+                    self.schema,
+                    partition_by=[self.partition] if self.partition else None,
+                    name=self.name,
+                    description=description,
+                    configuration={"delta.dataSkippingStatsColumns": ",".join(indexed), **settings},
+                    raise_if_key_not_exists=False,
+                    storage_options=self.options,
+                )
+            except DeltaError:
+                if self.opened(again=True) is None:
+                    raise
+
+    def setting(self, key: str) -> str | None:
+        """A setting given at creation."""
+        table = self.opened()
+        return None if table is None else table.metadata().configuration.get(key)
+
+    def append(self, app_id: str, rows: pa.Table) -> bool:
+        """Add the rows under the id, exactly once. False where the id had landed before.
+
+        The id is looked up first, for an application transaction alone does not stop a second append by a process that
+        opened the table later. A commit lost to another writer is tried again from a fresh look at the log. Raises
+        StoreError.
+        """
+        from deltalake import CommitProperties, Transaction, WriterProperties, write_deltalake
+        from deltalake.exceptions import CommitFailedError
+
+        where = f"table {self.name} at {self.uri}"
+        for attempt in range(APPEND_ATTEMPTS):
+            table = self.opened(again=True)
+            if table is None:
+                raise StoreError(f"{where} is missing; run `gpufare verify`")
+            with told("cannot append to", where):
+                if table.transaction_version(app_id) is not None:
+                    return False
+                try:
+                    write_deltalake(
+                        table,
+                        self._fitted(rows, table),
+                        mode="append",
+                        schema_mode="merge",
+                        writer_properties=WriterProperties(compression="ZSTD"),
+                        commit_properties=CommitProperties(app_transactions=[Transaction(app_id, 1)]),
+                    )
+                except CommitFailedError:
+                    time.sleep(_wait(app_id, attempt))
+                    continue
+            self._opened = None
+            return True
+        raise StoreError(
+            f"cannot append to {where}: other writers won {APPEND_ATTEMPTS} times in a row; "
+            "run the same command again when fewer run at once"
+        )
+
+    def files(self) -> list[DataFile]:
+        """Every live data file, in the log's order."""
+        table = self.opened()
+        if table is None:
+            return []
+        with told("cannot read the log of", f"table {self.name} at {self.uri}"):
+            return list(_data_files(self.uri, table))
+
+    def _fitted(self, rows: pa.Table, table: DeltaTable) -> pa.Table:
+        """The rows with a null for every column that the table has and this code does not know yet."""
+        import pyarrow as pa
+
+        for field in pa.schema(table.schema().to_arrow()):
+            if field.name not in rows.column_names:
+                rows = rows.append_column(field.with_nullable(True), pa.nulls(len(rows), field.type))
+        return rows
+
+
+def _wait(app_id: str, attempt: int) -> float:
+    """Seconds to wait: doubling, bounded, spread by process and id so that two losers do not meet again."""
+    longest = min(LONGEST_WAIT_S, BACK_OFF_S * 2.0**attempt)
+    spread = zlib.crc32(f"{app_id} {os.getpid()} {attempt}".encode()) / 2**32
+    return longest * (0.5 + spread / 2)
+
+
+def _data_files(uri: str, table: DeltaTable) -> Iterator[DataFile]:
+    import pyarrow as pa
+
+    actions = pa.table(table.get_add_actions(flatten=True))
+    columns = {name: actions[name].to_pylist() for name in actions.column_names if not name.startswith("null_count.")}
+    for i in range(actions.num_rows):
+        yield DataFile(
+            path=join(uri, unquote(columns["path"][i])),
+            rows=columns["num_records"][i],
+            size_bytes=columns["size_bytes"][i],
+            low={n[4:]: column[i] for n, column in columns.items() if n.startswith("min.")},
+            high={n[4:]: column[i] for n, column in columns.items() if n.startswith("max.")},
+        )
+
+
+def join(root: str, *parts: str) -> str:
+    """A path below the root, which may be a folder or the URL of an object store."""
+    if is_remote(root):
+        return "/".join((root.rstrip("/"), *parts))
+    return str(Path(root, *parts))
+
+
+def is_remote(path: str) -> bool:
+    """Is the path the URL of an object store?"""
+    return "://" in path

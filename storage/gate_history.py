@@ -1,0 +1,126 @@
+"""What the store knows of a provider before a new scrape of it is judged and compared."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from schemas.offer import Offer
+from schemas.rate import usd_rates
+from storage.flags import WITHHELD
+from storage.gate_types import COUNT_MEMORY, Evidence, History, Quarantined, checks_from_json
+from storage.lake import Lake
+from storage.reading import shaped
+from storage.visible import END_OF_TIME, with_current
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# How far back a row's last good price is looked for.
+REFERENCE_SPAN = timedelta(days=30)
+PRICE_COLUMNS = ("price", "currency", "price_unit", "tax_included", "usd_per_hour", "usd_per_gpu_hour", "rate_date")
+
+
+def history_of(lake: Lake, provider: str, before: datetime | None = None) -> History:
+    """The provider's past as the gate wants it, from scrapes observed before `before` (all where it is None)."""
+    accepted = lake.visible(provider, before=before, last=COUNT_MEMORY)
+    counts = tuple(scrape.offers for scrape in accepted)
+    waiting = _waiting(lake, provider, accepted[0].observed_at if accepted else None, before)
+    rates = {currency: days[max(days)] for currency, days in usd_rates(lake.rates()).items() if days}
+    if not accepted:
+        return History(quarantined=waiting, evidence=evidence(lake, before), rates=rates)
+    return History(
+        row_counts=counts,
+        last=lake.snapshot(accepted[0].scrape_id),
+        reference=reference(lake, provider, before),
+        quarantined=waiting,
+        evidence=evidence(lake, before),
+        rates={currency: Decimal(rate) for currency, rate in rates.items()},
+    )
+
+
+def reference(lake: Lake, provider: str, before: datetime | None = None) -> pa.Table | None:
+    """The last accepted snapshot as the state to compare with; None where there is none.
+
+    A row that was held back gives way to its last good one of the past thirty days, or is left out where it has none. A
+    row without a price takes its last price: a gap is not observed, not a change.
+    """
+    newest = lake.last_accepted(provider, before=before)
+    if newest is None:
+        return None
+    since = newest.observed_at - REFERENCE_SPAN
+    scrapes = [s for s in lake.visible(provider, before=before) if s.observed_at >= since]
+    now = lake.snapshot(newest.scrape_id)
+    if _whole(now):
+        return now
+    ids = [scrape.scrape_id for scrape in scrapes]
+    source = lake.relation("snapshots", scrape_ids=ids, since=since)
+    price = ", ".join(f"coalesce(g.{n}, p.{n}) AS {n}" for n in PRICE_COLUMNS)
+    rows = lake.query(
+        f"""WITH good AS (
+            SELECT * FROM {source} WHERE scrape_id IN $ids AND NOT coalesce(list_contains(flags, $withheld), false)),
+        newest AS (SELECT offer_key FROM {source} WHERE scrape_id = $newest),
+        state AS (SELECT * FROM good SEMI JOIN newest USING (offer_key)
+            QUALIFY row_number() OVER (PARTITION BY offer_key ORDER BY observed_at DESC) = 1),
+        priced AS (SELECT * FROM good WHERE price IS NOT NULL
+            QUALIFY row_number() OVER (PARTITION BY offer_key ORDER BY observed_at DESC) = 1)
+        SELECT s.* REPLACE ({price.replace("g.", "s.")}) FROM state s LEFT JOIN priced p USING (offer_key)
+        ORDER BY offer_key""",
+        ids=ids,
+        newest=newest.scrape_id,
+        withheld=WITHHELD,
+    )
+    return shaped(rows, Offer)
+
+
+def _whole(table: pa.Table) -> bool:
+    from storage.arrow import count
+    from storage.flags import has_flag
+
+    return table["price"].null_count == 0 and count(has_flag(table, WITHHELD)) == 0
+
+
+def evidence(lake: Lake, before: datetime | None = None) -> dict[str, Evidence]:
+    """Median price of one GPU-hour by card, over the current offers of all providers."""
+    as_of = END_OF_TIME if before is None else before - timedelta(microseconds=1)
+    current = lake.query(
+        f"WITH {with_current(lake.relation('scrapes'))} SELECT scrape_id, provider, observed_at FROM current",
+        known_at=END_OF_TIME,
+        as_of=as_of,
+    )
+    ids = current["scrape_id"].to_pylist()
+    if not ids:
+        return {}
+    rows = lake.query(
+        f"""SELECT gpu, median(usd_per_gpu_hour)::DOUBLE AS middle, count(*) AS offers
+        FROM {lake.relation("snapshots", scrape_ids=ids, providers=set(current["provider"].to_pylist()))}
+        WHERE scrape_id IN $ids AND gpu IS NOT NULL AND usd_per_gpu_hour IS NOT NULL
+            AND NOT coalesce(list_contains(flags, $withheld), false)
+        GROUP BY gpu""",
+        ids=ids,
+        withheld=WITHHELD,
+    )
+    return {row["gpu"]: Evidence(row["middle"], row["offers"]) for row in rows.to_pylist()}
+
+
+def _waiting(lake: Lake, provider: str, since: datetime | None, before: datetime | None) -> tuple[Quarantined, ...]:
+    """Scrapes after the last accepted one that are still quarantined, oldest first."""
+    verdicts = {}
+    for scrape in lake.scrapes(provider):  # oldest verdict first, so the last one stays
+        verdicts[scrape.scrape_id] = scrape
+    waiting = [
+        scrape
+        for scrape in verdicts.values()
+        if scrape.verdict == "quarantined"
+        and (since is None or scrape.observed_at > since)
+        and (before is None or scrape.observed_at < before)
+    ]
+    return tuple(
+        Quarantined(
+            scrape.scrape_id,
+            scrape.observed_at,
+            {check.name: check.value for check in checks_from_json(scrape.checks) if check.outcome == "quarantine"},
+        )
+        for scrape in sorted(waiting, key=lambda scrape: scrape.observed_at)
+    )

@@ -1,0 +1,40 @@
+"""Which snapshots a reader may see: the one place where that rule stands.
+
+Per scrape the row with the latest `recorded_at` up to `known_at` decides the verdict. Of the accepted ones those fall away
+that another accepted scrape supersedes; of what is left, the last recorded stands for its provider and `observed_at`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from schemas.scrape import ACCEPTED
+
+# An instant later than any that is stored: "as far as we know today".
+END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)
+
+
+def with_visible(scrapes: str) -> str:
+    """SQL `WITH` clauses `judged` (one row per scrape) and `visible` over a relation of scrapes. Parameter: $known_at."""
+    accepted = ", ".join(f"'{verdict}'" for verdict in ACCEPTED)
+    # A verdict given in the same microsecond as the one it revises: the revision is never `quarantined`, so it wins.
+    return f"""
+        all_scrapes AS NOT MATERIALIZED (SELECT * FROM {scrapes}),
+        judged AS (
+            SELECT * FROM all_scrapes WHERE recorded_at <= $known_at
+            QUALIFY row_number() OVER (
+                PARTITION BY scrape_id ORDER BY recorded_at DESC, verdict = 'quarantined', verdict) = 1),
+        accepted AS (SELECT * FROM judged WHERE verdict IN ({accepted})),
+        visible AS (
+            SELECT * FROM accepted
+            WHERE scrape_id NOT IN (SELECT supersedes FROM accepted WHERE supersedes IS NOT NULL)
+            QUALIFY row_number() OVER (
+                PARTITION BY provider, observed_at ORDER BY recorded_at DESC, scrape_id DESC) = 1)"""
+
+
+def with_current(scrapes: str) -> str:
+    """As `with_visible`, and `current`: the visible scrape of each provider at $as_of."""
+    return f"""{with_visible(scrapes)},
+        current AS (
+            SELECT * FROM visible WHERE observed_at <= $as_of
+            QUALIFY row_number() OVER (PARTITION BY provider ORDER BY observed_at DESC, recorded_at DESC) = 1)"""
