@@ -239,6 +239,15 @@ def watched(on_start: OnStart, on_done: OnDone) -> Iterator[None]:
         _watched.reset(token)
 
 
+def reach() -> None:
+    """Raise ServerGone where no server answers at PREFECT_API_URL."""
+    with get_client(sync_client=True) as client:
+        gone = client.api_healthcheck()
+    if gone:
+        url = os.environ.get("PREFECT_API_URL", "")
+        raise ServerGone(f"no Prefect server answers at {url} ({gone}); start it, or unset PREFECT_API_URL")
+
+
 def refresh_by_prefect(
     store: str,
     names: Sequence[str] | None = None,
@@ -250,11 +259,7 @@ def refresh_by_prefect(
     on_done: OnDone = lambda outcome: None,
 ) -> Summary:
     """As flows.refresh.refresh, seen by the server at PREFECT_API_URL. Raises ServerGone where none answers."""
-    with get_client(sync_client=True) as client:
-        gone = client.api_healthcheck()
-    if gone:
-        url = os.environ.get("PREFECT_API_URL", "")
-        raise ServerGone(f"no Prefect server answers at {url} ({gone}); unset PREFECT_API_URL to refresh without one")
+    reach()
     with watched(on_start, on_done):
         state = refresh_flow(
             store,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -58,7 +57,9 @@ def schedule_command(ctx: click.Context, listing: bool, jobs: int, port: int | N
     before = signal.signal(signal.SIGTERM, end)
     try:
         if url:
-            reach(url)
+            from flows.nightly import reach
+
+            reach()
             attend(url, store, jobs)
         else:
             with server(port) as own:
@@ -87,24 +88,16 @@ def attend(url: str, store: str, jobs: int) -> None:
     serve(store, jobs)
 
 
-def reach(url: str) -> None:
-    """Raise a one-line error where no server answers."""
+def answers(port: int) -> bool:
+    """Is a Prefect server up on this machine?"""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     try:
-        healthy = answers(url)
-    except ValueError:
-        raise UsageFault(f"PREFECT_API_URL is {url!r}; expected an address like http://127.0.0.1:{PORT}/api") from None
-    if not healthy:
-        raise click.ClickException(f"no Prefect server answers at {url}; start it, or unset PREFECT_API_URL")
-
-
-def answers(url: str) -> bool:
-    """Is a Prefect server up there?"""
-    request = urllib.request.Request(f"{url.rstrip('/')}/health")
-    try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=5) as answer:
-            return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError):
+        connection.request("GET", "/api/health")
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
         return False
+    finally:
+        connection.close()
 
 
 @contextmanager
@@ -126,7 +119,7 @@ def server(port: int | None) -> Iterator[str]:
     click.echo(f"starting a Prefect server at 127.0.0.1:{chosen} (its log: {log})", err=True)
     with log.open("wb") as sink:
         # A session of its own: Ctrl-C reaches this process alone, which ends the runs first and the server last.
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter and words
             [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(chosen)],
             stdout=sink,
             stderr=sink,
@@ -134,7 +127,7 @@ def server(port: int | None) -> Iterator[str]:
             start_new_session=True,
         )
     try:
-        await_server(process, url, log)
+        await_server(process, chosen, log)
         yield url
     finally:
         process.terminate()
@@ -145,14 +138,14 @@ def server(port: int | None) -> Iterator[str]:
             process.wait()
 
 
-def await_server(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+def await_server(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
     """Return once the server answers; a one-line error where it ends or says nothing for too long."""
     until = time.monotonic() + START_S
     while time.monotonic() < until:
         if process.poll() is not None:
             said = log.read_text(errors="replace").strip().splitlines()
             raise click.ClickException(f"the Prefect server ended: {said[-1] if said else 'no word'} (see {log})")
-        if answers(url):
+        if answers(port):
             return
         time.sleep(0.2)
     raise click.ClickException(f"the Prefect server did not answer within {START_S:.0f} s (see {log})")
