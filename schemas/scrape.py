@@ -25,7 +25,7 @@ ERROR_CLASSES = (
     "SpiderError",
     "BrowserMissing",
     "RateMissing",
-    "StoreError",
+    "InternalError",
 )
 
 
