@@ -39,7 +39,7 @@ _ADA_NUMBERS = frozenset("2000 3500 4000 4500 5000 5880 6000".split())
 _QUADRO_NUMBERS = frozenset("4000 5000 6000 8000".split())
 _POISON = frozenset("pro ti tis super xt xtx gre laptop mobile notebook maxq".split())
 _MIG = re.compile(r"(?<![a-z0-9])(?:mig[ -]?)?([1-7])g[. ]?(\d{1,3})gb(?:[.+ -]?me)?(?![a-z0-9])")
-_PROFILE = re.compile(r"(?<=[a-z0-9])[ -](\d{1,3})([qcba])(?![a-z0-9])")
+_PROFILE = re.compile(r"(?<=[a-z0-9])[ -](1|2|3|4|5|6|8|10|12|16|20|24|32|40|48|64|80|96)[qc](?![a-z0-9])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,12 +200,10 @@ def _code(words: list[Lexeme], at: int, hints: set[str]) -> _Match | None:
 def _numbered(words: list[Lexeme], at: int, hints: set[str]) -> _Match | None:
     """RTX, GTX, Quadro RTX, RTX PRO, RTX Ada, RX: a number with words before and behind it."""
     start, before = at, set()
-    while _text(words, at) in _PREFIXES | {"server", "workstation"} and at < len(words):
+    while at < len(words) and words[at].text in _PREFIXES | {"server", "workstation"} and not (words[at].apart and at > start):
         before.add(words[at].text)
         at += 1
-    if at >= len(words) or words[at].kind != "number":
-        return None
-    if words[at].apart and at > start:
+    if at >= len(words) or words[at].kind != "number" or (words[at].apart and at > start):
         return None
     number = words[at].text
     if number not in codes_and_numbers()[1] and not (number in {"970", "980"} and "gtx" in before):
@@ -405,7 +403,9 @@ def _count(words: list[Lexeme], match: _Match, extra: list[Lexeme]) -> Fraction 
             glued_behind = at == match.end and item.run == words[at - 1].run and words[at - 1].text.endswith("x")
             if glued_before or leading or glued_behind:
                 value = Fraction(int(item.text))
-        if value is None or _text(words, at + 1) in CPU_WORDS | {"c", "v", "ram"}:
+        behind = _text(words, at + 1)
+        of_cpus = behind in CPU_WORDS | {"c", "v", "ram"} or (behind in {"intel", "amd"} and _text(words, at + 2) in CPU_WORDS)
+        if value is None or of_cpus:
             continue
         (beside if _beside(words, match, at) else others).append(value)
     others += [value for item in extra if (value := _value(item)) is not None]

@@ -143,14 +143,14 @@ def _answer(text: str, reading: Reading) -> GpuName:
 
 
 _COUNT_BEFORE = re.compile(r"\s*(\d{1,3})\s?x\s*(?=[a-z])")
-_VENDOR_BEFORE = re.compile(r"\s*(?:nvidia|amd|intel)\b\s*")
+_VENDOR_BEFORE = re.compile(r"^\s*(?:nvidia|amd|intel)\b\s*")
 
 
 @lru_cache(maxsize=1)
 def _alias_rows() -> dict[str, tuple[GpuAlias, ...]]:
     found: dict[str, list[GpuAlias]] = {}
     for row in gpu_aliases():
-        found.setdefault(squash(fold(row.text)), []).append(row)
+        found.setdefault(squash(_VENDOR_BEFORE.sub("", fold(row.text), count=1)), []).append(row)
     return {key: tuple(rows) for key, rows in found.items()}
 
 

@@ -51,15 +51,15 @@ NOISE = frozenset(
 )
 _OTHER = frozenset(
     "v1 v2 v3 v4 v5 v5e v5p v6 v6e v7 v7x tpuv7x v5litepod lite litepod pod podslice slice cloud ai ai100 standard spark vii xp v "
-    "gx10 flex qrtx ascend 910b ultra gb gib g go mb mib tb tib mig".split()
+    "cmp flex qrtx ascend 910b ultra gb gib g go mb mib tb tib mig".split()
 )
-_LETTERS = frozenset("sdx")
-"""single letters that may end a glued run, behind a number, a code or Ti"""
+_LETTERS = frozenset("sdxv")
+"""single letters that may stand in a glued run, behind a number, a code, Ti or Titan"""
 
 _WORDS = frozenset(VENDOR_HINTS) | CPU_WORDS | frozenset(FORMS) | QUALIFIERS | NOISE | _OTHER
 _SIZE = re.compile(r"(\d{1,5})(gib|gb|go|g|mib|mb|tib|tb)")
 _BEFORE = re.compile(r"(\d{1,3})x")
-_BEHIND = re.compile(r"x(\d{1,4})(?!\d)")
+_BEHIND = re.compile(r"x(\d{1,3})(?!\d)")
 _DIGITS = re.compile(r"\d+")
 
 
@@ -118,7 +118,7 @@ def outside_and_notes(text: str) -> tuple[str, str]:
 
 
 _RUN = re.compile(
-    r"(?P<share>\d{1,2}/\d{1,2}(?![\d/]))|(?P<slash>/\d{1,2}(?=\s*$))|(?P<part>0?\.\d{1,4}(?=\s?x(?![a-z])))|(?P<run>[a-z0-9]+)"
+    r"(?P<share>\d{1,2}/\d{1,2}(?![\d/]))|(?P<slash>/\d{1,2}(?=\s*$))|(?P<part>(?<![\w.])0?\.\d{1,4}(?=\s?x(?![a-z])))|(?P<run>[a-z0-9]+)"
     r"|(?P<star>\*)|(?P<behind>:\d{1,3}(?=\s*$))|(?P<apart>[+,;|&](?!\d))"
 )
 _TIDY = (
@@ -167,7 +167,7 @@ def _merged(found: list[Lexeme]) -> list[Lexeme]:
     merged: list[Lexeme] = []
     for item in found:
         last = merged[-1] if merged else None
-        if last is not None and not item.apart and item.run != last.run:
+        if last is not None and not item.apart and (item.run != last.run or item.text in {"gpu", "gpus"}):
             pair = _pair(last, item)
             if pair is not None:
                 merged[-1] = pair
@@ -182,7 +182,7 @@ def _pair(last: Lexeme, item: Lexeme) -> Lexeme | None:
     if last.kind == "number" and item.kind == "word":
         if item.text in _UNITS:
             kind, text = "size", last.text + item.text
-        elif item.text in {"gpu", "gpus"} or (item.text == "x" and len(last.text) <= 3):
+        elif item.text in {"gpu", "gpus", "x"} and len(last.text) <= 3:
             kind = "before"
     elif last == Lexeme("word", "x", last.run, last.apart):
         kind = {"number": "behind", "share": "share", "part": "part"}.get(item.kind)
@@ -252,7 +252,7 @@ def _pieces(
     if (fresh or after_model_number) and (match := _SIZE.match(run, start)):
         found.append(("size", match[0], 10))
     lone = start == 0 and len(run) == 1
-    if run[start] in _LETTERS and (lone or last[0] in {"number", "code"} or last[1] == "ti"):
+    if run[start] in _LETTERS and (lone or last[0] in {"number", "code"} or last[1] in {"ti", "titan"}):
         found.append(("word", run[start], 11))
     elif lone and run.isalpha():
         found.append(("word", run, 11))
