@@ -104,7 +104,7 @@ def test_B11_what_is_no_price_is_rejected_with_a_reason(price: str) -> None:
 
 
 def test_U19_U20_a_zero_price_is_no_offer() -> None:
-    assert reason(price="0.0000000000") == "price 0E-10 is not above zero"
+    assert reason(price="0.0000000000") == "price 0.0000000000 is not above zero"
 
 
 def test_F06_F14_an_unknown_price_stays_unknown() -> None:

@@ -1,0 +1,55 @@
+"""What holds for every test: nothing leaves the loopback interface, nothing depends on chance, no key is at hand."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+from schemas.providers import providers
+
+os.environ["DO_NOT_TRACK"] = "1"
+os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] = "false"
+settings.register_profile("gpufare", deadline=None, derandomize=True, database=None)
+settings.load_profile("gpufare")
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+
+@pytest.fixture(autouse=True)
+def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection to anywhere but this machine is an error of the test."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if self.family in {socket.AF_INET, socket.AF_INET6} and not str(address[0]).startswith(
+            ("127.", "::1", "localhost")
+        ):
+            raise AssertionError(f"a test wants to reach {address}")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The machine's own keys, consent and store must not change what a test sees."""
+    for facts in providers().values():
+        for variable in (*facts.keys, *facts.optional_keys):
+            monkeypatch.delenv(variable, raising=False)
+    monkeypatch.delenv("GPUFARE_DATA", raising=False)
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    monkeypatch.setenv("GPUFARE_CONFIG", str(tmp_path / "enabled.json"))
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """The folder of real answers beside the project; a test that reads it is skipped where there is none."""
+    if not SHARED.is_dir():
+        pytest.skip(f"no ../shared beside the project ({SHARED.name} holds real answers and cases)")
+    yield SHARED
