@@ -14,7 +14,7 @@ CAUSES = ("market", "coverage", "normaliser", "parser", "correction")
 
 @dataclass(slots=True, kw_only=True)
 class Change:
-    """A change names the column that moved, both values, and why. Marketplaces are compared by group, not by listing."""
+    """It names the column that moved, both values, and why. Marketplaces are compared by group, not by listing."""
 
     change_id: str = record.column("string", "Stable id: the same two snapshots give the same ids.", required=True)
     provider: str = record.column("string", "Slug of the provider.", required=True)

@@ -1,4 +1,4 @@
-"""Known errors of providers, mended where a record still shows them. A guard says when a provider has mended one itself."""
+"""Known errors of providers, mended where a record still shows them; a guard tells when a provider mended one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from schemas.raw_offer import FIELD_NAMES, RawOffer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """One table of corrections.toml: which records (`match`), what they are expected to say (`expect`), what holds (`set`)."""
+    """A table of corrections.toml: which records (`match`), what they still say (`expect`), what holds (`set`)."""
 
     name: str
     provider: str
@@ -28,7 +28,7 @@ class Correction:
 
 @lru_cache(maxsize=None)
 def corrections(provider: str) -> tuple[Correction, ...]:
-    """The corrections of one provider. Raises FactsError where a table names a field that RawOffer does not have."""
+    """The corrections of one provider. Raises FactsError where a table names no field of RawOffer."""
     found = [Correction(name=name, **table) for name, table in load_toml("corrections.toml").items()]
     for correction in found:
         odd = ({*correction.match, *correction.expect, *correction.set}) - set(FIELD_NAMES)
@@ -38,7 +38,7 @@ def corrections(provider: str) -> tuple[Correction, ...]:
 
 
 def apply_corrections(provider: str, raw: RawOffer) -> RawOffer:
-    """The record with its known errors mended; the record itself where none matches. A guard that fails changes nothing."""
+    """The record with its known errors mended; the record itself where none matches or a guard fails."""
     for correction in corrections(provider):
         if _holds(raw, correction.match) and _holds(raw, correction.expect):
             raw = dataclasses.replace(raw, **correction.set)
@@ -46,7 +46,7 @@ def apply_corrections(provider: str, raw: RawOffer) -> RawOffer:
 
 
 def outlived(provider: str, raws: list[RawOffer]) -> list[str]:
-    """Names of corrections whose records came but no longer show the error: the provider mended it, drop the correction."""
+    """Names of corrections whose records no longer show the error: the provider mended it, drop the correction."""
     return [
         c.name for c in corrections(provider) if any(_holds(raw, c.match) and not _holds(raw, c.expect) for raw in raws)
     ]

@@ -1,8 +1,8 @@
 """One declaration per record.
 
-A record is a dataclass whose fields are made by `column`. Arrow schema, checks, data dictionary and help text are derived
-from that one declaration, so a column is never listed twice by hand. Types are named by words and turned into Arrow only on
-use: a command that needs no Arrow must not pay for its import.
+A record is a dataclass whose fields are made by `column`. Arrow schema, checks, data dictionary and help text are
+derived from that one declaration, so a column is never listed twice by hand. Types are named by words and turned into
+Arrow only on use: a command that needs no Arrow must not pay for its import.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ ArrowType = Literal["string", "int32", "int64", "float64", "bool", "money", "ins
 class Column:
     """What one field of a record holds.
 
-    `low` and `high` bound numbers (both included), `above` is a bound that is excluded, `choices` lists the words that may
-    stand there. `since` is the schema version that brought the column; readers of an older file see null.
+    `low` and `high` bound numbers (both included), `above` is a bound that is excluded, `choices` lists the words that
+    may stand there. `since` is the schema version that brought the column; readers of an older file see null.
     """
 
     type: ArrowType
@@ -88,7 +88,7 @@ def arrow_schema(record: type) -> pa.Schema:
 
 
 def to_arrow(records: Sequence[Any], record: type) -> pa.Table:
-    """A table of the records, one row each, in the record's schema. Raises pyarrow.ArrowInvalid on a value that does not fit."""
+    """A table of the records in the record's schema. Raises pyarrow.ArrowInvalid on a value that does not fit."""
     import pyarrow as pa
 
     schema = arrow_schema(record)
@@ -98,7 +98,7 @@ def to_arrow(records: Sequence[Any], record: type) -> pa.Table:
 
 
 def from_arrow(table: pa.Table, record: type) -> list[Any]:
-    """The rows of a table as records; columns that the table lacks are None, columns that the record lacks are left out."""
+    """The rows of a table as records; columns that the table lacks are None, those unknown to the record left out."""
     wanted = [name for name in columns(record) if name in table.column_names]
     return [record(**row) for row in table.select(wanted).to_pylist()]
 
@@ -113,7 +113,7 @@ class Violation:
 
 
 def violations(table: pa.Table, record: type) -> list[Violation]:
-    """Rows that break the declaration: missing where required, outside the choices or the bounds. NaN breaks any bound."""
+    """Rows that break the declaration: missing where required, outside choices or bounds. NaN breaks any bound."""
     return [
         Violation(name, rule, rows)
         for name, c in columns(record).items()

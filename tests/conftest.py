@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +47,8 @@ def no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def shared() -> Iterator[Path]:
+def shared() -> Path:
     """The folder of real answers beside the project; a test that reads it is skipped where there is none."""
     if not SHARED.is_dir():
         pytest.skip(f"no ../shared beside the project ({SHARED.name} holds real answers and cases)")
-    yield SHARED
+    return SHARED

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import scrapy
 from scrapy.crawler import Crawler
@@ -23,7 +23,7 @@ from spiders.shared.errors import LayoutChanged, SchemaDrift
 
 @dataclass(slots=True)
 class Batch:
-    """The offers of one response. One item a response: 100,000 single items cost 5 s of CPU in Scrapy, batched 1.4 s."""
+    """The offers of one response, one item: 100,000 single items cost 5 s of CPU in Scrapy, batched 1.4 s."""
 
     offers: list[RawOffer]
 
@@ -53,11 +53,14 @@ class ProviderSpider(scrapy.Spider):
     be read alone. No callback catches errors: a missing key must fail loudly.
 
     `instant` is the one time that the whole crawl holds for: the setting GPUFARE_INSTANT (ISO 8601 with zone), else the
-    start of the spider.
+    start of the spider. `expect` is what every answer must be, where it is one kind throughout. `environ` holds the
+    user's keys.
     """
 
     documents: ClassVar[tuple[Document, ...]] = ()
+    expect: ClassVar[Literal["json", "html"] | None] = None
     instant: datetime
+    environ: Mapping[str, str] = os.environ
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -78,10 +81,10 @@ class ProviderSpider(scrapy.Spider):
 
     def key(self, variable: str) -> str | None:
         """The user's key from the environment, None where it is not set or empty."""
-        return os.environ.get(variable) or None
+        return self.environ.get(variable) or None
 
     def use(self, access: str) -> None:
-        """Say which way in was taken (`open`, or the name of the key variable); stands in the report and in `scrapes`."""
+        """Say which way in was taken (`open`, or the name of the key variable); it stands in the report."""
         if self.crawler.stats:
             self.crawler.stats.set_value("gpufare/access", access)
 

@@ -1,4 +1,4 @@
-"""Where a spider's source lies, and a version of it: any edit to the spider or to what it stands on changes the version."""
+"""Where a spider's source lies, and a version of it that any edit to it or to what it stands on changes."""
 
 from __future__ import annotations
 
