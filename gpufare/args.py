@@ -161,11 +161,11 @@ def gpus(texts: Iterable[str]) -> list[Wanted]:
     return [gpu(word) for word in listed(texts)]
 
 
-def provider(text: str) -> str:
-    """The slug of a provider, by slug or title."""
+def provider(text: str, also: Iterable[str] = ()) -> str:
+    """The slug of a provider, by slug or title; `also` are slugs that only a store knows."""
     from schemas.providers import providers
 
-    spellings = {slug: slug for slug in providers()}
+    spellings = {slug: slug for slug in (*providers(), *also)}
     spellings |= {facts.title: slug for slug, facts in providers().items() if folded(facts.title) not in spellings}
     if (found := {folded(spelling): slug for spelling, slug in spellings.items()}.get(folded(text))) is not None:
         return found
@@ -175,9 +175,9 @@ def provider(text: str) -> str:
     )
 
 
-def provider_names(texts: Iterable[str]) -> list[str] | None:
+def provider_names(texts: Iterable[str], also: Iterable[str] = ()) -> list[str] | None:
     """The slugs of all providers named; None where none is, which means all."""
-    return [provider(word) for word in listed(texts)] or None
+    return [provider(word, also) for word in listed(texts)] or None
 
 
 def country(text: str) -> str:
@@ -212,7 +212,7 @@ def moment(text: str, now: datetime, *, end_of_day: bool = False) -> datetime:
     word = text.strip().casefold()
     if word == "now":
         return now
-    if match := re.fullmatch(r"(\d{1,6})\s*([mhdw])", word):
+    if match := re.fullmatch(r"(\d{1,5})\s*([mhdw])", word):
         return now - int(match[1]) * SPANS[match[2]]
     named = {"today": 0, "yesterday": 1}
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from typing import Any
@@ -45,7 +46,13 @@ def region_name(row: Row) -> str:
     country = row.get("country")
     if place is None:
         return country or UNKNOWN
-    return safe(place) if country is None or country.casefold() in place.casefold()[:3] else f"{safe(place)} {country}"
+    told = country is None or country in re.split(r"[^A-Z]+", place.upper())
+    return safe(place) if told else f"{safe(place)} {country}"
+
+
+def _total(row: Row) -> float | None:
+    each, count = row.get("vram_gib"), row.get("gpu_count")
+    return None if each is None or count is None else float(each * count)
 
 
 def _any(name: str) -> Callable[[Sequence[Row]], bool]:
@@ -97,6 +104,7 @@ SHOWN: dict[str, Shown] = {
     "provider": Shown("PROVIDER", _text("provider"), name="provider"),
     "tier": Shown("TIER", _or_dash("tier"), drop=1, shrink=True, when=_any("tier"), name="tier"),
     "region": Shown("REGION", region_name, drop=6, shrink=True, name="region"),
+    "total_vram_gib": Shown("TOTAL VRAM", lambda row: number(_total(row)), "right", drop=4, name="total_vram_gib"),
     "availability": Shown("STOCK", lambda row: STOCK.get(row["availability"], UNKNOWN), name="availability"),
     "age": Shown("AGE", lambda row: age(row.get("age_s"), bool(row.get("stale"))), "right", name="age_s"),
     "flags": Shown("FLAGS", _or_dash("flags"), drop=9, shrink=True, when=_any("flags"), name="flags"),

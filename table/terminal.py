@@ -68,8 +68,9 @@ def render(view: View, terminal: Terminal) -> Iterator[str]:
 def cells(rows: Sequence[Row], columns: Sequence[Shown]) -> list[list[str]]:
     """The text of every cell; nothing is blank, and prices stand point under point."""
     by_column = []
+    ranked = [{"rank": rank, **row} for rank, row in enumerate(rows, 1)]
     for column in columns:
-        texts = [column.text(row) or "-" for row in rows]
+        texts = [column.text(row) or "-" for row in ranked]
         by_column.append(_pointed(texts) if column.align == "point" else texts)
     return [list(row) for row in zip(*by_column, strict=True)] if columns else []
 

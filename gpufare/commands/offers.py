@@ -1,0 +1,170 @@
+"""`offers`: the comparison table."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gpufare import args
+from gpufare.cli import settings
+from gpufare.commands.filters import HARDWARE, MACHINE, build, described, filter_options
+from gpufare.commands.options import Output, columns_option, completion, emit, examples, output_options, zone_option
+from table import offers as shown_offers
+from table.cells import instant
+from table.view import View
+
+if TYPE_CHECKING:
+    from storage.filters import Filters
+    from storage.query import OffersAnswer
+
+MOST = 50
+# What a filter is about is shown, so that the reader sees that it held.
+SHOWN_FOR = {"vendors": "vendor", "segments": "segment", "total_vram": "total_vram_gib", "countries": "country"}
+
+
+def offer_columns() -> list[str]:
+    """What `--columns` of offers takes."""
+    from schemas.offer import Offer
+    from schemas.record import columns
+
+    return [*columns(Offer), "age_s", "stale", "carried_forward"]
+
+
+def _sorts() -> list[str]:
+    from storage.query import SORTS
+
+    return list(SORTS)
+
+
+@click.command(
+    "offers",
+    epilog=examples(
+        "offers H100",
+        "offers H100:8 --in-stock --max-price 3",
+        "offers --vram 48.. --total-vram 160.. --count 1..4 --continent EU",
+        "offers rtx4090 --purchase spot,bid --sort spot",
+        "offers H100 --as-of 2026-11-29 -o json",
+        "offers H100 --explain",
+    ),
+)
+@filter_options(*MACHINE, *HARDWARE)
+@click.option(
+    "--sort", default="usd_per_gpu_hour", metavar="KEY", shell_complete=completion(_sorts),
+    help="usd_per_gpu_hour, price, spot, vram, total_vram, count, provider, gpu, region, age, availability.",
+)  # fmt: skip
+@click.option("--limit", type=click.IntRange(min=0), help=f"At most so many rows; a table without it stops at {MOST}.")
+@columns_option(offer_columns)
+@click.option("--as-of", metavar="TIME", help="The table as it stood then: a day, a time, yesterday, 90d.")
+@click.option("--known-at", metavar="TIME", help="What was believed then; corrections came later.")
+@click.option("--explain", is_flag=True, help="What excluded cheaper rows, and the three runners-up.")
+@zone_option
+@output_options
+@click.pass_context
+def offers_command(
+    ctx: click.Context,
+    *,
+    sort: str,
+    limit: int | None,
+    columns: tuple[str, ...],
+    as_of: str | None,
+    known_at: str | None,
+    explain: bool,
+    zone: str | None,
+    out: Output,
+    **asked: Any,
+) -> None:
+    """The comparison table, cheapest GPU-hour first.
+
+    GPUs are named as you like: H100, h100-sxm, "RTX 4090", 4090, a100-80gb; H100:8 asks for eight of them. Form factors
+    are told apart. Only on-demand offers are shown unless --purchase says otherwise.
+    """
+    from storage.lake import Lake
+    from storage.query import SORTS, offers
+
+    now = datetime.now(UTC)
+    lake = Lake.open(settings(ctx).data)
+    filters = build(lake, **asked)
+    key = args.one_of("sort key", sort, list(SORTS))
+    at = args.moment(as_of, now, end_of_day=True) if as_of else None
+    known = args.moment(known_at, now, end_of_day=True) if known_at else None
+    reader = args.zone(zone) if zone else None
+    most = limit if limit is not None else MOST if out.format == "table" and not out.to else None
+    answer = offers(lake, filters, now=now, as_of=at, known_at=known, sort=key, limit=most)
+    view = offers_view(
+        answer,
+        filters,
+        columns=args.columns(columns, offer_columns(), shown_offers.USUAL) if columns else None,
+        adds=bool(columns) and columns[0].startswith("+"),
+        usual_purchase=not asked["purchase"],
+        zone=reader,
+        query={"sort": key, "limit": limit, "as_of": at, "known_at": known},
+    )
+    if explain:
+        from gpufare.commands.explain import explained
+
+        view = explained(view, lake, filters, answer, known)
+    emit(view, out)
+
+
+def offers_view(
+    answer: OffersAnswer,
+    filters: Filters,
+    *,
+    columns: list[str] | None = None,
+    adds: bool = False,
+    usual_purchase: bool = True,
+    zone: tzinfo | None = None,
+    query: dict[str, Any] | None = None,
+) -> View:
+    """The answer, ready to be written. `columns`: those asked for; `adds`: they come on top of the usual ones."""
+    names = list(shown_offers.USUAL)
+    if columns is None:
+        names += [name for field, name in SHOWN_FOR.items() if getattr(filters, field)]
+    if answer.sort == "spot":
+        names.insert(names.index("usd_per_gpu_hour"), "spot_usd_per_gpu_hour")
+    if columns is not None:
+        names = columns
+    written = None
+    if columns is not None:
+        written = [name for name in columns if name in answer.table.column_names]
+        if adds:
+            written = None
+    rows = answer.table.num_rows
+    notes = []
+    if rows < answer.total:
+        notes.append(f"{rows} rows of {answer.total}; --limit {answer.total} shows all")
+    if answer.total == 0:
+        notes.append(_nothing(answer))
+    return View(
+        "offers",
+        answer.table,
+        shown_offers.shown(names, zone, asked=columns is not None and not adds),
+        answer.as_of,
+        query={**answer.filters, **{name: value for name, value in (query or {}).items() if value is not None}},
+        counts={"rows": rows, "total": answer.total},
+        extra={"newest": answer.newest, "stale": answer.stale, "carried_forward": answer.carried_forward},
+        sample=answer.origin != "live",
+        header=_header(answer, filters, usual_purchase, zone),
+        notes=notes,
+        only=written,
+    )
+
+
+def _header(answer: OffersAnswer, filters: Filters, usual_purchase: bool, zone: tzinfo | None) -> list[str]:
+    order = "$/GPU-h" if answer.sort == "usd_per_gpu_hour" else answer.sort.replace("_", " ")
+    lines = [f"{described(filters, usual_purchase)}; sorted by {order}"]
+    seen = f"data of {instant(answer.newest, zone)}" if answer.newest else "no data yet"
+    lines.append(f"{seen}, as of {instant(answer.as_of, zone)}")
+    if answer.stale:
+        lines.append(f"stale (past their window, marked !): {', '.join(answer.stale)}")
+    if answer.carried_forward:
+        lines.append(f"last attempt failed, last accepted rows stand: {', '.join(answer.carried_forward)}")
+    return lines
+
+
+def _nothing(answer: OffersAnswer) -> str:
+    if answer.newest is None:
+        return "no offers: nothing has been collected up to then; run `gpufare refresh`"
+    return "no offers match; --explain tells what excluded the others"
