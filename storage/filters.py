@@ -127,9 +127,19 @@ def machine(filters: Filters) -> Where:
 
 
 def offer(filters: Filters) -> Where:
-    """As `machine`, and what only an offer tells. Rows that the gate holds back never pass."""
-    where = machine(filters)
+    """As `hardware`, and what only a priced offer tells. Rows that the gate holds back never pass."""
+    where = hardware(filters)
     where.add("NOT coalesce(list_contains(flags, $withheld), false)", withheld=WITHHELD)
+    if filters.max_price is not None:
+        where.add("usd_per_gpu_hour <= $max_price", max_price=filters.max_price)
+    if not filters.unknown_price:
+        where.add("usd_per_gpu_hour IS NOT NULL")
+    return where
+
+
+def hardware(filters: Filters) -> Where:
+    """As `machine`, and memory, vendor and kind of provider, which only an offer tells."""
+    where = machine(filters)
     if filters.vendors:
         where.add("vendor IN $vendors", vendors=[vendor.lower() for vendor in filters.vendors])
     if filters.segments:
@@ -138,10 +148,6 @@ def offer(filters: Filters) -> Where:
         _between(where, "vram_gib", *filters.vram, "vram")
     if filters.total_vram is not None:
         _between(where, "vram_gib * gpu_count", *filters.total_vram, "total_vram")
-    if filters.max_price is not None:
-        where.add("usd_per_gpu_hour <= $max_price", max_price=filters.max_price)
-    if not filters.unknown_price:
-        where.add("usd_per_gpu_hour IS NOT NULL")
     return where
 
 

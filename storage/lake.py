@@ -7,7 +7,7 @@ killed leaves rows that nobody sees, never half a snapshot.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,11 +158,17 @@ class Lake:
 
     # Reading.
 
-    def query(self, sql: str, **params: Any) -> pa.Table:
-        """DuckDB's answer as Arrow."""
+    def query(self, sql: str, tables: Mapping[str, pa.Table] | None = None, **params: Any) -> pa.Table:
+        """DuckDB's answer as Arrow; `tables` are Arrow tables at hand that the statement may name."""
         if self._connection is None:
             self._connection = connect()
-        return ask(self._connection, sql, params)
+        for name, table in (tables or {}).items():
+            self._connection.register(name, table)
+        try:
+            return ask(self._connection, sql, params)
+        finally:
+            for name in tables or {}:
+                self._connection.unregister(name)
 
     def files(  # noqa: PLR0917 - the wishes a reader can have
         self,

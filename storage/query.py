@@ -5,23 +5,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from schemas.offer import Offer
 from schemas.providers import providers as known_providers
 from schemas.record import columns
+from schemas.scrape import Scrape
 from storage import filters as asked
+from storage.errors import NotFound
 from storage.filters import Filters, Gpu
+from storage.flags import WITHHELD
 from storage.lake import Lake
 from storage.visible import END_OF_TIME, with_current
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SORTS", "Current", "Filters", "Gpu", "OffersAnswer", "current", "offers"]
+__all__ = ["SORTS", "Current", "Filters", "Gpu", "OffersAnswer", "Shown", "current", "offers", "show"]
 
 DEFAULT_FRESH_H = 36
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Rows that are equal in what is sorted by always come in the same order.
 TIES = "usd_per_gpu_hour ASC NULLS LAST, usd_per_hour ASC NULLS LAST, provider, gpu NULLS LAST, region NULLS LAST, offer_key"
 SORTS: dict[str, str] = {
@@ -92,7 +96,7 @@ def current(lake: Lake, as_of: datetime, known_at: datetime | None = None) -> li
     """The snapshot of each provider at a moment, as known at another (default: as known today)."""
     rows = lake.query(
         f"""WITH {with_current(lake.relation("scrapes"))}
-        SELECT provider, scrape_id, observed_at, EXISTS (
+        SELECT provider, scrape_id, epoch_us(observed_at) AS at_us, EXISTS (
             SELECT 1 FROM judged j WHERE j.provider = c.provider AND j.observed_at > c.observed_at
             AND j.observed_at <= $as_of AND j.verdict NOT IN ('accepted', 'accepted_with_warnings')) AS carried
         FROM current c ORDER BY provider""",
@@ -101,9 +105,10 @@ def current(lake: Lake, as_of: datetime, known_at: datetime | None = None) -> li
     )
     found = []
     for row in rows.to_pylist():
-        age = (as_of - row["observed_at"]).total_seconds()
+        at = EPOCH + timedelta(microseconds=row["at_us"])
+        age = (as_of - at).total_seconds()
         stale = age > fresh_for_h(row["provider"]) * 3600
-        found.append(Current(row["provider"], row["scrape_id"], row["observed_at"], age, stale, row["carried"]))
+        found.append(Current(row["provider"], row["scrape_id"], at, age, stale, row["carried"]))
     return found
 
 
@@ -176,3 +181,54 @@ def _values(seen: list[Current]) -> str:
     kind = "NULL::VARCHAR AS scrape_id, NULL::DOUBLE AS age_s, NULL::BOOLEAN AS stale, NULL::BOOLEAN AS carried_forward"
     rows = [f"SELECT {literal(c.scrape_id)}, {c.age_s!r}, {c.stale}, {c.carried_forward}" for c in seen]
     return " UNION ALL ".join([f"SELECT {kind} WHERE false", *rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One offer with its provenance.
+
+    offer: the last visible row, by column, with age_s, stale. gone: the provider's current snapshot no longer has it.
+    scrape: the attempt that brought it. recording: where its recording lies, None where it is not kept.
+    history: its steps, see `storage.series.history`.
+    """
+
+    offer: dict[str, Any]
+    gone: bool
+    scrape: Scrape
+    recording: str | None
+    history: pa.Table
+    origin: str
+
+
+def show(lake: Lake, offer_key: str, *, now: datetime, known_at: datetime | None = None) -> Shown:
+    """One offer with where it comes from and what became of it. Raises NotFound, which names near keys."""
+    from storage.recordings import Recordings
+    from storage.series import history
+
+    provider = offer_key.partition(":")[0]
+    visible = {scrape.scrape_id: scrape for scrape in lake.visible(provider, known_at)}  # newest first
+    source = lake.relation("snapshots", providers=[provider])
+    rows = lake.query(
+        f"""SELECT * FROM {source} WHERE offer_key = $key AND scrape_id IN $ids
+            AND NOT coalesce(list_contains(flags, $withheld), false)
+        ORDER BY observed_at DESC LIMIT 1""",
+        key=offer_key,
+        ids=list(visible),
+        withheld=WITHHELD,
+    )
+    if rows.num_rows == 0:
+        raise NotFound(f"no offer {offer_key}; `gpufare offers -o json` gives the keys")
+    offer = rows.to_pylist()[0]
+    scrape = visible[offer["scrape_id"]]
+    age = (now - offer["observed_at"]).total_seconds()
+    kept = Recordings.of(lake)
+    sha256 = offer["recording_sha256"] or scrape.recording_sha256
+    wanted = Filters(providers=(provider,), purchase=(), offer_keys=(offer_key,))
+    return Shown(
+        offer=offer | {"age_s": age, "stale": age > fresh_for_h(provider) * 3600},
+        gone=next(iter(visible)) != offer["scrape_id"],
+        scrape=scrape,
+        recording=kept.where(sha256) if sha256 and kept.has(sha256) else None,
+        history=history(lake, wanted, known_at=known_at),
+        origin=lake.origin,
+    )

@@ -1,0 +1,105 @@
+"""A person's word on scrapes that the gate held back. A verdict is a new row in `scrapes`; nothing is overwritten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from schemas.providers import providers
+from schemas.scrape import ACCEPTED, Scrape
+from storage.changes import compare
+from storage.errors import NotFound, StoreError
+from storage.gate_history import reference
+from storage.gate_types import CheckResult, checks_from_json
+from storage.lake import Lake
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A scrape that waits for a word: why it was held back, and whether a later one has been accepted since."""
+
+    scrape: Scrape
+    reasons: list[CheckResult]
+    overtaken: bool
+
+
+def pending(lake: Lake, provider: str | None = None) -> list[Pending]:
+    """Quarantined scrapes that nobody decided on, newest first."""
+    verdicts = {scrape.scrape_id: scrape for scrape in lake.scrapes(provider)}  # oldest verdict first, the last stays
+    newest: dict[str, datetime] = {}
+    for scrape in lake.visible(provider):
+        newest.setdefault(scrape.provider, scrape.observed_at)
+    waiting = [scrape for scrape in verdicts.values() if scrape.verdict == "quarantined"]
+    return [
+        Pending(
+            scrape,
+            [check for check in checks_from_json(scrape.checks) if check.outcome == "quarantine"],
+            scrape.provider in newest and newest[scrape.provider] > scrape.observed_at,
+        )
+        for scrape in sorted(waiting, key=lambda s: (s.observed_at, s.provider), reverse=True)
+    ]
+
+
+def accept(
+    lake: Lake, provider: str, scrape_id: str | None = None, *, now: datetime, note: str | None = None
+) -> Scrape:
+    """Take a quarantined scrape (the newest of the provider unless named). Returns the new verdict.
+
+    Its changes against the last accepted scrape are stored first, the verdict last. A scrape that is older than the last
+    accepted one fills history and brings no changes. Raises NotFound, and StoreError for a scrape whose rows share a key:
+    nobody could say which of them holds.
+    """
+    held = _pending(lake, provider, scrape_id)
+    offers = lake.snapshot(held.scrape_id)
+    if len(offers["offer_key"].unique()) != offers.num_rows:
+        raise StoreError(
+            f"scrape {held.scrape_id} of {provider} cannot be accepted: rows share a key; mend the spider's key, then "
+            f"`gpufare refresh {provider}`"
+        )
+    scrape = replace(held, verdict="accepted_with_warnings", recorded_at=now, note=note or "accepted by a person")
+    changes = changes_of(lake, scrape, offers, recorded_at=now)
+    if changes is not None and changes.num_rows:
+        lake.append_changes(scrape, changes)
+    lake.append_scrape(scrape)
+    return scrape
+
+
+def reject(
+    lake: Lake, provider: str, scrape_id: str | None = None, *, now: datetime, note: str | None = None
+) -> Scrape:
+    """Refuse a quarantined scrape (the newest of the provider unless named) for good. Raises NotFound."""
+    held = _pending(lake, provider, scrape_id)
+    scrape = replace(held, verdict="rejected", recorded_at=now, note=note or "rejected by a person")
+    lake.append_scrape(scrape)
+    return scrape
+
+
+def changes_of(lake: Lake, scrape: Scrape, offers: pa.Table, *, recorded_at: datetime) -> pa.Table | None:
+    """The changes that an accepted scrape brings, to be stored before its verdict; None where it brings none.
+
+    That is: it was not accepted, nothing was accepted before it, or something later was (then it only fills history).
+    """
+    if scrape.verdict not in ACCEPTED:
+        return None
+    newest = lake.last_accepted(scrape.provider)
+    if newest is None or newest.observed_at > scrape.observed_at:
+        return None
+    facts = providers().get(scrape.provider)
+    if facts is None:
+        raise StoreError(f"no facts about provider {scrape.provider}; add it to providers.toml, then try again")
+    before = reference(lake, scrape.provider)
+    return compare(before, offers, previous_scrape=newest, scrape=scrape, provider=facts, recorded_at=recorded_at)
+
+
+def _pending(lake: Lake, provider: str, scrape_id: str | None) -> Scrape:
+    waiting = [held.scrape for held in pending(lake, provider)]
+    for scrape in waiting:
+        if scrape_id is None or scrape.scrape_id == scrape_id:
+            return scrape
+    which = f"scrape {scrape_id} of {provider}" if scrape_id else f"scrape of {provider}"
+    known = f"; waiting are {', '.join(s.scrape_id for s in waiting)}" if waiting else ""
+    raise NotFound(f"no quarantined {which}{known}; `gpufare review` lists all")
