@@ -1,7 +1,7 @@
 """Strict loading of the fact tables that lie beside this module.
 
-Promises: a row is converted by the annotations of its dataclass or not at all; every fault names file, line, column, what
-was expected and what came. Files are read once per process. Nothing here knows what a table means.
+Promises: a row is converted by the annotations of its dataclass or not at all; every fault names file, line, column,
+what was expected and what came. Files are read once per process. Nothing here knows what a table means.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def load_csv(name: str, row_type: type[T]) -> tuple[T, ...]:
     Cells may be str, int, float, Decimal, Fraction, bool (yes or no), date (ISO), `tuple[str, ...]` (parted by `;`, may
     be empty) and `X | None` of these (an empty cell is None).
     """
-    return typing.cast("tuple[T, ...]", _load_csv(name, row_type))
+    return typing.cast("tuple[T, ...]", _load_csv(name, typing.cast("Any", row_type)))
 
 
 @lru_cache(maxsize=64)
@@ -116,6 +116,11 @@ def digest(names: list[str] | tuple[str, ...]) -> str:
         total.update(f"{name}\0{len(content)}\0".encode())
         total.update(content)
     return total.hexdigest()[:12]
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, for vocabularies too plain to be tables."""
+    return frozenset(text.split())
 
 
 def _converter(hint: Any) -> tuple[str, Callable[[str], Any]]:

@@ -7,20 +7,17 @@ which nothing is known (`RTX 5090 Pro`), the model is unknown rather than guesse
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from schemas.gpu_table import known_vram, model_by_squash, rows_by_model, squash
+from schemas.gpu_phrases import Match, matches, text_at
+from schemas.gpu_table import known_vram, rows_by_model
 from schemas.gpu_words import (
     CPU_WORDS,
     FORMS,
-    NOISE,
     QUALIFIERS,
     VENDOR_HINTS,
     Lexeme,
-    code_models,
-    codes_and_numbers,
     fold,
     gib_of,
     lexemes,
@@ -30,14 +27,6 @@ from schemas.gpu_words import (
 SAME_SIZE = 0.07
 """two memory sizes this near are one nominal class: 81559 MiB and 80 GB"""
 
-_SHARED_CODES = frozenset("a2 l2 p4 t10 k40 m10 m40 t400 t600 t1000 a380 a750 b50 b60 s4000 s7150 n150 n300 p150 p300".split())
-"""codes that are also names of machine families or of other things: believed where the vendor is named or nothing else is said"""
-
-_PREFIXES = frozenset("rtx gtx quadro q qrtx geforce pro ada rx".split())
-_PRO_NUMBERS = frozenset("2000 4000 4500 5000 6000".split())
-_ADA_NUMBERS = frozenset("2000 3500 4000 4500 5000 5880 6000".split())
-_QUADRO_NUMBERS = frozenset("4000 5000 6000 8000".split())
-_POISON = frozenset("pro ti tis super xt xtx gre laptop mobile notebook maxq".split())
 _MIG = re.compile(r"(?<![a-z0-9])(?:mig[ -]?)?([1-7])g[. ]?(\d{1,3})gb(?:[.+ -]?me)?(?![a-z0-9])")
 _PROFILE = re.compile(r"(?<=[a-z0-9])[ -](1|2|3|4|5|6|8|10|12|16|20|24|32|40|48|64|80|96)[qc](?![a-z0-9])")
 
@@ -53,19 +42,6 @@ class Reading:
     count: Fraction | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    gpu: str | None
-    start: int
-    end: int
-    shared: bool = False
-    choices: tuple[str, ...] = ()
-    """models that the bare name may mean; memory decides, the first where nothing is said"""
-
-
-_Matcher = Callable[[list[Lexeme], int, set[str]], "_Match | None"]
-
-
 def read_name(text: str) -> Reading:
     """Read a name. Never raises; linear in the first 400 characters."""
     folded = fold(text)
@@ -77,7 +53,7 @@ def read_name(text: str) -> Reading:
     if reading.gpu is None and notes.strip():
         again = _read(outside + " " + notes, "", mig)
         # a bracket may name the model ("Standard GPU (A100)"), but must not overrule what stands outside
-        if again.gpu is not None and not _matches(lexemes(outside)):
+        if again.gpu is not None and not matches(lexemes(outside)):
             return again
     return reading
 
@@ -89,7 +65,7 @@ def _read(outside: str, notes: str, mig: re.Match[str] | None) -> Reading:
     words = lexemes(outside)
     extra = [item for item in lexemes(notes) if _worth_keeping(item)]
     form = _form(words + extra)
-    match = _one(_matches(words + _generation_words(extra)), words)
+    match = _one(matches(words + _generation_words(extra)), words)
     vendor = _vendor(words + extra)
     if match is None or match.gpu is None:
         return Reading(vendor, None, form, None, None)
@@ -112,7 +88,11 @@ def _worth_keeping(item: Lexeme) -> bool:
 
 
 def _generation_words(extra: list[Lexeme]) -> list[Lexeme]:
-    return [item for item in extra if item.text in {"ada", "blackwell", "turing", "laptop", "mobile", "notebook", "maxq", "super"}]
+    return [
+        item
+        for item in extra
+        if item.text in {"ada", "blackwell", "turing", "laptop", "mobile", "notebook", "maxq", "super"}
+    ]
 
 
 def _form(words: list[Lexeme]) -> str | None:
@@ -129,8 +109,8 @@ def _vendor(words: list[Lexeme]) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _one(matches: list[_Match], words: list[Lexeme]) -> _Match | None:
-    """The one model of the text; two different ones are none, but a code that also names machines yields to a clear one."""
+def _one(matches: list[Match], words: list[Lexeme]) -> Match | None:
+    """The one model of the text. Two are none, but a code that also names machines yields to a clear one."""
     clear = [match for match in matches if not match.shared]
     named = any(item.text in VENDOR_HINTS for item in words)
     prose = any(item.kind in {"opaque"} for item in words)
@@ -140,193 +120,7 @@ def _one(matches: list[_Match], words: list[Lexeme]) -> _Match | None:
     return kept[0]
 
 
-def _matches(words: list[Lexeme]) -> list[_Match]:
-    found: list[_Match] = []
-    hints = {item.text for item in words}
-    at = 0
-    while at < len(words):
-        match = _match(words, at, hints)
-        if match is None:
-            at += 1
-        else:
-            found.append(match)
-            at = max(match.end, at + 1)
-    return found
-
-
-def _match(words: list[Lexeme], at: int, hints: set[str]) -> _Match | None:
-    item = words[at]
-    if item.kind == "code":
-        return _code(words, at, hints)
-    if item.kind == "word" and item.text in _WORD_MODELS:
-        return _WORD_MODELS[item.text](words, at, hints)
-    if (item.kind == "word" and item.text in _PREFIXES) or item.kind == "number":
-        return _numbered(words, at, hints)
-    return None
-
-
-def _text(words: list[Lexeme], at: int) -> str:
-    return words[at].text if 0 <= at < len(words) and not (words[at].apart and at) else ""
-
-
-def _model(name: str) -> str | None:
-    return model_by_squash().get(squash(name))
-
-
-def _code(words: list[Lexeme], at: int, hints: set[str]) -> _Match | None:
-    code, end = words[at].text, at + 1
-    behind = _text(words, end)
-    if code + behind in code_models() and len(behind) == 1 and behind.isalpha():
-        code, end = code + behind, end + 1
-    elif len(behind) == 1 and behind.isalpha() and behind != "x":
-        return _Match(None, at, end + 1)
-    gpu: str | None = code_models()[code]
-    assert gpu is not None
-    while _text(words, end) in {"geforce", "generation", "edition"}:
-        end += 1
-    if gpu.startswith("RTX A") and _text(words, end) == "ada":
-        # sellers write "RTX A6000 Ada" for the RTX 6000 Ada; an A6000 of that generation does not exist
-        gpu, end = _model(f"RTX {code[1:]} Ada"), end + 1
-    if _text(words, end) in _POISON:
-        return _Match(None, at, end + 1)
-    if gpu == "P100" and hints & {"tenstorrent", "blackhole"}:
-        gpu = "p100a"
-    start = at
-    while start and words[start - 1].text in _PREFIXES | {"radeon", "arc", "cmp", "mtt"}:
-        start -= 1
-    return _Match(gpu, start, end, shared=code in _SHARED_CODES)
-
-
-def _numbered(words: list[Lexeme], at: int, hints: set[str]) -> _Match | None:
-    """RTX, GTX, Quadro RTX, RTX PRO, RTX Ada, RX: a number with words before and behind it."""
-    start, before = at, set()
-    while at < len(words) and words[at].text in _PREFIXES | {"server", "workstation"} and not (words[at].apart and at > start):
-        before.add(words[at].text)
-        at += 1
-    if at >= len(words) or words[at].kind != "number" or (words[at].apart and at > start):
-        return None
-    number = words[at].text
-    if number not in codes_and_numbers()[1] and not (number in {"970", "980"} and "gtx" in before):
-        if before & {"rtx", "gtx", "rx"} and len(number) >= 3 and len(number) <= 4:
-            return _Match(None, start, at + 1)
-        return None
-    end, behind = at + 1, set()
-    while end < len(words) and not words[end].apart and (words[end].text in QUALIFIERS or words[end].text in NOISE - {"x"}):
-        if words[end].text in QUALIFIERS:
-            behind.add(words[end].text)
-        end += 1
-    if not before and not behind & {"ada", "ti", "tis", "super", "xt", "xtx", "gre", "laptop", "pro"} and not hints & {"radeon"}:
-        bare = all(item.kind in {"number", "size", "before", "behind"} or item.text in VENDOR_HINTS.keys() | NOISE | FORMS.keys() for item in words)
-        if not bare or number < "2060" or number in _QUADRO_NUMBERS | _PRO_NUMBERS:
-            return None
-    quals = before | behind
-    if quals & {"rx", "xt", "xtx", "gre"} or ("radeon" in hints and not before & {"rtx", "gtx"}):
-        tail = next((word for word in ("xtx", "xt", "gre") if word in quals), "")
-        return _Match(_model(f"RX {number} {tail}"), start, end)
-    choices = _nvidia(number, before, behind)
-    return _Match(choices[0] if choices else None, start, end, choices=choices)
-
-
-def _nvidia(number: str, before: set[str], behind: set[str]) -> tuple[str, ...]:
-    """Models that this number with these words may mean, the likeliest first."""
-    quals = before | behind
-    laptop = bool(quals & {"laptop", "mobile", "notebook"})
-    names: list[str] = []
-    if number in _QUADRO_NUMBERS | _PRO_NUMBERS | _ADA_NUMBERS:
-        if "pro" in quals or "blackwell" in quals or "bse" in quals:
-            names = [f"RTX PRO {number}"] if number in _PRO_NUMBERS else []
-        elif "sff" in quals:
-            names = [f"RTX {number} SFF Ada"]
-        elif "ada" in quals or number == "5880":
-            names = [f"RTX {number} Ada"]
-        elif before & {"quadro", "q", "qrtx"} or "turing" in quals:
-            names = [f"Quadro RTX {number}"]
-        elif number in _QUADRO_NUMBERS:
-            # the bare name is the oldest card; newer ones are told by their memory
-            names = [f"Quadro RTX {number}", f"RTX {number} Ada", f"RTX PRO {number}"]
-    elif "pro" not in quals and not ("maxq" in quals and not laptop and number >= "4090"):
-        tail = ["Ti"] if quals & {"ti", "tis"} else []
-        tail += ["SUPER"] if quals & {"super", "s", "tis"} else []
-        tail += ["D"] if "d" in quals else []
-        tail += ["Laptop"] if laptop or "maxq" in quals else []
-        names = [" ".join([family, number, *tail]) for family in ("RTX", "GTX")]
-    return tuple(model for name in names if (model := _model(name)))
-
-
-def _titan(words: list[Lexeme], at: int, _hints: set[str]) -> _Match | None:
-    behind = _text(words, at + 1)
-    if behind in {"x", "xp", "v", "rtx"}:
-        start = at - 1 if _text(words, at - 1) == "gtx" else at
-        return _Match(_model(f"{'GTX ' if start < at else ''}TITAN {behind}"), start, at + 2)
-    if _text(words, at - 1) == "rtx":
-        return _Match("TITAN RTX", at - 1, at + 1)
-    return None
-
-
-def _generations(name: str, separator: str) -> _Matcher:
-    def match(words: list[Lexeme], at: int, _hints: set[str]) -> _Match | None:
-        behind = _text(words, at + 1)
-        digit = behind.removeprefix("v")
-        if digit in {"1", "2", "3", "4"} and words[at + 1].kind in {"number", "word"}:
-            return _Match(_model(name if digit == "1" else f"{name}{separator}{digit}"), at, at + 2)
-        if _text(words, at + 1) and words[at + 1].kind == "code" and squash(name) == "gaudi" and behind.startswith("hl"):
-            return _Match(code_models()[behind], at, at + 2)
-        return _Match(_model(name), at, at + 1)
-
-    return match
-
-
-def _tpu(words: list[Lexeme], at: int, _hints: set[str]) -> _Match | None:
-    behind, after = _text(words, at + 1), _text(words, at + 2)
-    version = {"v5litepod": "v5e", "v5": "v5e" if after in {"lite", "litepod"} else "", "v6": "v6e", "v7": "v7x"}.get(behind, behind)
-    gpu = "TPU7x" if version == "v7x" else _model(f"TPU {version}") if version.startswith("v") else None
-    return _Match(gpu, at, at + 2) if gpu else None
-
-
-def _two_words(table: dict[str, str]) -> _Matcher:
-    def match(words: list[Lexeme], at: int, _hints: set[str]) -> _Match | None:
-        gpu = table.get(_text(words, at + 1))
-        return _Match(gpu, at, at + 2) if gpu else None
-
-    return match
-
-
-def _ai100(words: list[Lexeme], at: int, hints: set[str]) -> _Match | None:
-    end = at + 1 if words[at].text == "ai100" else at + 2
-    if words[at].text == "ai" and (_text(words, at + 1) != "100" or not hints & {"cloud", "qualcomm"}):
-        return None
-    tail = _text(words, end)
-    if tail == "pro":
-        return _Match(None, at, end + 1)
-    return _Match("Cloud AI 100 Ultra" if tail == "ultra" else "Cloud AI 100", at, end + (tail in {"ultra", "standard"}))
-
-
-def _fixed(gpu: str, needs: str = "") -> _Matcher:
-    def match(_words: list[Lexeme], at: int, hints: set[str]) -> _Match | None:
-        return _Match(gpu, at, at + 1) if not needs or needs in hints else None
-
-    return match
-
-
-_WORD_MODELS: dict[str, _Matcher] = {
-    "titan": _titan,
-    "gaudi": _generations("Gaudi", " "),
-    "inferentia": _generations("Inferentia", ""),
-    "trainium": _generations("Trainium", ""),
-    "tpu": _tpu,
-    "trillium": _fixed("TPU v6e"),
-    "ironwood": _fixed("TPU7x"),
-    "flex": _two_words({"140": "Flex 140", "170": "Flex 170"}),
-    "max": _two_words({"1100": "Max 1100", "1550": "Max 1550"}),
-    "ascend": _two_words({"910": "Ascend 910", "910b": "Ascend 910B"}),
-    "ai": _ai100,
-    "ai100": _ai100,
-    "vii": _fixed("Radeon VII", "radeon"),
-    "spark": _fixed("GB10", "dgx"),
-}
-
-
-def _sizes(words: list[Lexeme], match: _Match, extra: list[Lexeme]) -> tuple[list[float], list[float]]:
+def _sizes(words: list[Lexeme], match: Match, extra: list[Lexeme]) -> tuple[list[float], list[float]]:
     """Sizes that stand right behind the model (or in brackets), and the others, in GiB."""
     near = [gib_of(item.text) for item in extra if item.kind == "size"]
     far: list[float] = []
@@ -335,7 +129,7 @@ def _sizes(words: list[Lexeme], match: _Match, extra: list[Lexeme]) -> tuple[lis
         item = words[at]
         if item.apart or item.kind == "opaque" or item.text in CPU_WORDS or item.text == "with":
             attached = False
-        if item.kind == "size" and _text(words, at + 1) not in {"ram", "ssd", "nvme", "disk", "hdd"}:
+        if item.kind == "size" and text_at(words, at + 1) not in {"ram", "ssd", "nvme", "disk", "hdd"}:
             (near if attached else far).append(gib_of(item.text))
             attached = False
         elif item.kind == "number" and attached and at <= match.end + 1:
@@ -357,7 +151,7 @@ def _is_known(gpu: str, size: float) -> bool:
     return any(abs(size - known) <= SAME_SIZE * known for known in known_vram(gpu))
 
 
-def _decide(match: _Match, sizes: tuple[list[float], list[float]]) -> str:
+def _decide(match: Match, sizes: tuple[list[float], list[float]]) -> str:
     assert match.gpu is not None
     for size in sizes[0]:
         for gpu in match.choices:
@@ -374,7 +168,9 @@ def _memory(gpu: str, sizes: tuple[list[float], list[float]], count: Fraction | 
         if _is_known(gpu, size):
             return size if size == int(size) else nominal(gpu, size)
     for size in near + far:
-        for whole in ([count] if count and count > 1 else []) + [Fraction(row.gpus_per_board) for row in rows if row.gpus_per_board > 1]:
+        for whole in ([count] if count and count > 1 else []) + [
+            Fraction(row.gpus_per_board) for row in rows if row.gpus_per_board > 1
+        ]:
             if _is_known(gpu, size / float(whole)):
                 return size / float(whole)
     # a superchip's second figure is the memory of its Arm CPU ("GH200 480GB")
@@ -389,7 +185,7 @@ def nominal(gpu: str, gib: float) -> float:
     return min(close, key=lambda known: abs(gib - known)) if close else gib
 
 
-def _count(words: list[Lexeme], match: _Match, extra: list[Lexeme]) -> Fraction | None:
+def _count(words: list[Lexeme], match: Match, extra: list[Lexeme]) -> Fraction | None:
     """How many, or which share. A count beside the model wins over one farther off; two that contradict are none."""
     beside: list[Fraction] = []
     others: list[Fraction] = []
@@ -403,8 +199,10 @@ def _count(words: list[Lexeme], match: _Match, extra: list[Lexeme]) -> Fraction 
             glued_behind = at == match.end and item.run == words[at - 1].run and words[at - 1].text.endswith("x")
             if glued_before or leading or glued_behind:
                 value = Fraction(int(item.text))
-        behind = _text(words, at + 1)
-        of_cpus = behind in CPU_WORDS | {"c", "v", "ram"} or (behind in {"intel", "amd"} and _text(words, at + 2) in CPU_WORDS)
+        behind = text_at(words, at + 1)
+        of_cpus = behind in CPU_WORDS | {"c", "v", "ram"} or (
+            behind in {"intel", "amd"} and text_at(words, at + 2) in CPU_WORDS
+        )
         if value is None or of_cpus:
             continue
         (beside if _beside(words, match, at) else others).append(value)
@@ -415,7 +213,7 @@ def _count(words: list[Lexeme], match: _Match, extra: list[Lexeme]) -> Fraction 
     return None
 
 
-def _beside(words: list[Lexeme], match: _Match, at: int) -> bool:
+def _beside(words: list[Lexeme], match: Match, at: int) -> bool:
     between = words[at + 1 : match.start] if at < match.start else words[match.end : at]
     return all(item.kind in {"size", "word"} and not item.apart for item in between)
 
@@ -449,7 +247,7 @@ def _whole_of_slice(gpu: str, slices: int, gib: int) -> float | None:
 
 
 def _vgpu(gpu: str, gib: int, vram: float | None, double: bool) -> tuple[float | None, Fraction | None]:
-    """A vGPU profile (`A16-8Q`) names the GiB that its share holds; the letter D behind the card means the larger one."""
+    """A vGPU profile (`A16-8Q`) names the GiB of its share; the letter D behind the card means the larger card."""
     sizes = known_vram(gpu)
     whole = vram or (max(sizes) if double else min(sizes))
     return whole, (Fraction(gib, int(whole)) if 0 < gib <= whole else None)

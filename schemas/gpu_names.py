@@ -1,7 +1,7 @@
 """Names of accelerators: from a vendor's words, an instance type or a user's spelling to one canonical model.
 
-Order: an alias of gpu_aliases.csv (for this provider, then for all), a type of the provider, the grammar of names. What none
-of them knows keeps its words, `gpu` null and `known` false; a vendor stands there only where the words prove it.
+Order: an alias of gpu_aliases.csv (for this provider, then for all), a type of the provider, the grammar of names. What
+none of them knows keeps its words, `gpu` null and `known` false; a vendor stands there only where the words prove it.
 """
 
 from __future__ import annotations
@@ -110,7 +110,9 @@ def nearest_gpus(text: str, n: int = 3) -> tuple[str, ...]:
     digits = re.sub(r"\D", "", wanted)
     # numbers are what tells cards apart: among equally like names the one with the same number is meant
     close = difflib.get_close_matches(wanted, models, n=max(4 * n, n), cutoff=0.5) if wanted else []
-    close.sort(key=lambda key: -difflib.SequenceMatcher(None, wanted, key).ratio() - 0.1 * (re.sub(r"\D", "", key) == digits))
+    close.sort(
+        key=lambda key: -difflib.SequenceMatcher(None, wanted, key).ratio() - 0.1 * (re.sub(r"\D", "", key) == digits)
+    )
     return tuple(models[key] for key in close[:n])
 
 

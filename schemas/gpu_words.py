@@ -11,6 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
+from schemas.facts import word_set
 from schemas.gpu_table import rows_by_model
 
 LONGEST = 400
@@ -30,9 +31,10 @@ VENDOR_HINTS = {
     "cambricon": "cambricon",
     "mtt": "moorethreads",
 }
-CPU_WORDS = frozenset(
-    "cpu cpus vcpu vcpus core cores epyc xeon ryzen threadripper genoa milan rome naples turin bergamo siena graviton ampereone "
-    "altra icelake cascadelake sapphire emerald granite rapids skylake broadwell cascade lake platinum opteron".split()
+CPU_WORDS = word_set(
+    "cpu cpus vcpu vcpus core cores epyc xeon ryzen threadripper genoa milan rome naples turin bergamo "
+    "siena graviton ampereone altra icelake cascadelake sapphire emerald granite rapids skylake broadwell "
+    "cascade lake platinum opteron"
 )
 FORMS = {
     **dict.fromkeys(("sxm", "sxm2", "sxm3", "sxm4", "sxm5", "sxm6", "sxm7"), "SXM"),
@@ -40,18 +42,19 @@ FORMS = {
     "nvl": "NVL",
     "oam": "OAM",
 }
-QUALIFIERS = frozenset("pro ti tis super s d ada sff laptop mobile notebook maxq blackwell turing xt xtx gre server bse".split())
+QUALIFIERS = word_set("pro ti tis super s d ada sff laptop mobile notebook maxq blackwell turing xt xtx gre server bse")
 """words that belong to the model when they stand beside its number"""
 
-NOISE = frozenset(
-    "gpu gpus graphics card accelerator accelerators tensor generation gen edition ge workstation ws wk se ext plus mega max lhr "
-    "ib infiniband nvlink nvswitch hgx dgx superchip ultra ampere hopper volta pascal lovelace maxwell kepler dc ac lc vram "
-    "memory hbm hbm2 hbm2e hbm3 hbm3e gddr5 gddr5x gddr6 gddr6x gddr7 nvl2 nvl4 nvl8 nvl16 nvl32 nvl36 nvl64 nvl72 nvl144 x q vws "
-    "with and the of per node nodes instance".split()
+NOISE = word_set(
+    "gpu gpus graphics card accelerator accelerators tensor generation gen edition ge workstation ws wk "
+    "se ext plus mega max lhr ib infiniband nvlink nvswitch hgx dgx superchip ultra ampere hopper volta "
+    "pascal lovelace maxwell kepler dc ac lc vram memory hbm hbm2 hbm2e hbm3 hbm3e gddr5 gddr5x gddr6 "
+    "gddr6x gddr7 nvl2 nvl4 nvl8 nvl16 nvl32 nvl36 nvl64 nvl72 nvl144 x q vws with and the of per node "
+    "nodes instance"
 )
-_OTHER = frozenset(
-    "v1 v2 v3 v4 v5 v5e v5p v6 v6e v7 v7x tpuv7x v5litepod lite litepod pod podslice slice cloud ai ai100 standard spark vii xp v "
-    "cmp flex qrtx ascend 910b ultra gb gib g go mb mib tb tib mig".split()
+_OTHER = word_set(
+    "v1 v2 v3 v4 v5 v5e v5p v6 v6e v7 v7x tpuv7x v5litepod lite litepod pod podslice slice cloud ai ai100 "
+    "standard spark vii xp v cmp flex qrtx ascend 910b ultra gb gib g go mb mib tb tib mig"
 )
 _LETTERS = frozenset("sdxv")
 """single letters that may stand in a glued run, behind a number, a code, Ti or Titan"""
@@ -65,7 +68,7 @@ _DIGITS = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class Lexeme:
-    """`kind` is word, code, number, size (GiB in `value`), before (8x), behind (x8), share (1/8), slash (/8), part (.5x) or opaque."""
+    """`kind` is word, code, number, size, before (8x), behind (x8), share (1/8), slash (/8), part (.5x) or opaque."""
 
     kind: str
     text: str
@@ -76,7 +79,7 @@ class Lexeme:
 
 
 def fold(text: str) -> str:
-    """Lower case ASCII where Unicode offers a second way to write it: wide forms, odd spaces and dashes, ×, look-alike letters."""
+    """Lower case, and plain where Unicode has a second way: wide forms, odd spaces, dashes, ×, look-alike letters."""
     text = text[:LONGEST]
     text = re.sub("[™®©℠]", " ", text)
     text = unicodedata.normalize("NFKC", text).lower()[: 2 * LONGEST]
@@ -192,7 +195,7 @@ def _pair(last: Lexeme, item: Lexeme) -> Lexeme | None:
     return Lexeme(kind, text, last.run, last.apart) if kind else None
 
 
-_UNITS = frozenset("gb gib g go mb mib tb tib".split())
+_UNITS = word_set("gb gib g go mb mib tb tib")
 
 
 def gib_of(text: str) -> float:
@@ -239,7 +242,11 @@ def _pieces(
             piece = run[start:end]
             if piece in codes and not (end < len(run) and piece[-1].isdigit() and run[end].isdigit()):
                 found.append(("code", piece, 10))
-            if piece in _WORDS and len(piece) > 1 and not (piece[-1].isdigit() and end < len(run) and run[end].isdigit()):
+            if (
+                piece in _WORDS
+                and len(piece) > 1
+                and not (piece[-1].isdigit() and end < len(run) and run[end].isdigit())
+            ):
                 found.append(("word", piece, 10))
         if digits := _DIGITS.match(run, start):
             found.append(("number", digits.group(), 12))
@@ -275,11 +282,9 @@ def code_models() -> dict[str, str]:
         if model.startswith(("TPU", "Ascend", "TITAN")) or not re.fullmatch(r"(?=.*\d)(?=.*[a-z])[a-z0-9]+", code):
             continue
         found[code] = model
-    for code, model in (
-        ("hl205", "Gaudi"), ("hl225", "Gaudi 2"), ("hl225b", "Gaudi 2"), ("hl225h", "Gaudi 2"), ("hl325", "Gaudi 3"), ("hl325l", "Gaudi 3"),
-        ("mi308", "MI308X"), ("mi325", "MI325X"), ("mi350", "MI350X"), ("mi355", "MI355X"),
-        ("p104100", "P104-100"), ("p106100", "P106-100"),
-        ("n150s", "n150"), ("n150d", "n150"), ("n300s", "n300"), ("n300d", "n300"), ("p150a", "p150"), ("p150b", "p150"), ("p150c", "p150"),
-    ):  # fmt: skip
-        found[code] = model
+    found |= {"hl205": "Gaudi"}
+    found |= dict.fromkeys(("hl225", "hl225b", "hl225h"), "Gaudi 2") | dict.fromkeys(("hl325", "hl325l"), "Gaudi 3")
+    found |= {code[:-1]: found[code] for code in ("mi308x", "mi325x", "mi350x", "mi355x")}  # sold in this form only
+    for card, letters in (("n150", "sd"), ("n300", "sd"), ("p150", "abc")):
+        found |= {card + letter: found[card] for letter in letters}
     return found

@@ -1,5 +1,6 @@
 """What a provider's instance type means where its answer does not say: literal names from instance_types.csv, then the
-grammars of providers whose type names spell out card and count. Every pattern is anchored: it reads the whole text or nothing.
+grammars of providers whose type names spell out card and count. Every pattern is anchored: it reads all of a text or
+nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def same_provider(slug: str | None, provider: str) -> bool:
 
 
 def type_key(text: str) -> str:
-    """Folded, with underscores for spaces; a resale suffix (`__FI`), `ml.`, `ecs.` and Azure's endings are no part of a type."""
+    """Folded, with underscores for spaces, without SageMaker's `ml.`, Exoscale's `running_` and Azure's ` Spot`."""
     key = re.sub(r"\s+", " ", fold(text)).strip().removesuffix(" spot").removesuffix(" low priority").replace(" ", "_")
     return key.removeprefix("ml.").removeprefix("running_")
 
@@ -97,9 +98,13 @@ def _literal(key: str, provider: str | None) -> Reading | None:
 
 def _family(key: str, provider: str | None) -> Reading | None:
     """A size of a known family that the table does not list yet: its card is certain, its count is not."""
-    family = key.split(".")[0]
+    family = key.split(".", maxsplit=1)[0]
     rows = [row for row in instance_types() if same_provider(provider, row.provider)]
-    rows = [row for row in rows if "." in key and type_key(row.instance_type).split(".")[0] == family and family not in {"vm", "bm"}]
+    rows = [
+        row
+        for row in rows
+        if "." in key and type_key(row.instance_type).split(".")[0] == family and family not in {"vm", "bm"}
+    ]
     meanings = {(row.gpu, row.vram_gib) for row in rows}
     if len(meanings) != 1:
         return None
@@ -218,11 +223,23 @@ _GRAMMARS: tuple[tuple[tuple[str, ...], re.Pattern[str], Callable[[re.Match[str]
     (("gcp",), re.compile(r"(?:tpu-?)?(v2|v3|v4|v5p|v5e|v5litepod|v6e)-(\d{1,5})"), _tpu),
     (("ibm",), re.compile(r"gx\d[a-z]{0,2}-\d+x\d+x(\d{1,2})([a-z]+\d+[a-z]*)"), _ibm),
     (("scaleway",), re.compile(r"([a-z]+\d+[a-z]*)(-sxm|-pcie)?-(\d{1,2})-(\d{2,3})g"), _scaleway),
-    (("verda", "datacrunch"), re.compile(r"(\d{1,2})([a-z]+\d+[a-z]*)(?:\.(\d{2,3})([sp])?)?\.\d+v(?:_+[a-z0-9-]+)?"), _verda),
+    (
+        ("verda", "datacrunch"),
+        re.compile(r"(\d{1,2})([a-z]+\d+[a-z]*)(?:\.(\d{2,3})([sp])?)?\.\d+v(?:_+[a-z0-9-]+)?"),
+        _verda,
+    ),
     (("hyperstack",), re.compile(r"n\d-([a-z0-9-]{2,30}?)x(\d{1,2})(?:-[a-z]+)?"), _hyperstack),
-    (("alibaba",), re.compile(r"(?:ecs\.)?(gn5|gn5i|gn6i|gn6v|gn6e|gn7|gn7e|gn7i)-c(\d{1,2})g1\.(\d{0,2}x?large)"), _alibaba),
+    (
+        ("alibaba",),
+        re.compile(r"(?:ecs\.)?(gn5|gn5i|gn6i|gn6v|gn6e|gn7|gn7e|gn7i)-c(\d{1,2})g1\.(\d{0,2}x?large)"),
+        _alibaba,
+    ),
     (("alibaba",), re.compile(r"(?:ecs\.)?ebmgn7e\.32xlarge"), _alibaba_metal),
-    (("alibaba",), re.compile(r"(?:ecs\.)?[sv]gn([67])i-(?:m(\d{1,2})s?-vws|vws-m(\d{1,2})s?)\.\d{0,2}x?large"), _alibaba_share),
+    (
+        ("alibaba",),
+        re.compile(r"(?:ecs\.)?[sv]gn([67])i-(?:m(\d{1,2})s?-vws|vws-m(\d{1,2})s?)\.\d{0,2}x?large"),
+        _alibaba_share,
+    ),
     (("oci",), re.compile(r"(?:bm|vm)\.gpu\.([a-z]+\d+[a-z]*)(?:-[a-z0-9]+)?\.(\d{1,2})"), _oci),
     (("azure",), re.compile(r"(?:standard_)?n[cdgv][a-z0-9]*(?:_[a-z]{1,5})?_([a-z]+\d+[a-z]*)_v\d"), _azure),
     (("linode",), re.compile(r"g\d-gpu-(rtx\d{4})(a?)-?(\d)(?:-[a-z]{1,3})?"), _linode),

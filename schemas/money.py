@@ -1,13 +1,13 @@
 """Prices in words: amount, currency, what for (`per`), how long (`unit`). What a text does not say is None.
 
-Separators. Two kinds in one number: the last is the decimal one. One kind, repeated: thousands. One, once: decimal, unless
-exactly three digits follow a first part that is not 0. Then a comma parts thousands (`$1,499`) and a dot decimals (`$12.240`),
-but where the currency stands behind the number, as it does where people write commas for decimals, it is the other way
-round (`1,499 €`, `2.199 €/Monat`; a dot keeps its meaning before `/h`, where thousands are no price); currencies without
-small change (₫, Rp, ₩) have thousands only; and a locale, where the caller knows it, decides for itself.
+Separators. Two kinds in one number: the last is the decimal one. One kind, repeated: thousands. One, once: decimal,
+unless exactly three digits follow a first part that is not 0. Then a comma parts thousands (`$1,499`), a dot decimals
+(`$12.240`); but where the currency stands behind the number, as it does where people write commas for decimals, it is
+the other way round (`1,499 €`, `2.199 €/Monat`; a dot keeps its meaning before `/h`, where thousands are no price).
+Currencies without small change (₫, Rp, ₩) have thousands only. A locale, where the caller knows it, decides for itself.
 
-Neither price-parser nor Babel is used: the first takes `,89 €` for 89 and knows no unit, no `from`, no range; the second reads a
-number only when it is told the locale, which is what a price text on a page does not tell.
+Neither price-parser nor Babel is used: the first knows no unit, no `from`, no range, and was reported to take `,89 €`
+for 89; the second reads a number only when it is told the locale, which a price text on a page does not tell.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from schemas.money_words import (
@@ -30,10 +31,11 @@ from schemas.money_words import (
     PER_GPU,
     PER_INSTANCE,
     RANGE,
+    REDUCED,
     UNDER,
-    YUAN_OR_YEN,
     clean,
     find_unit,
+    yuan_or_yen,
 )
 
 _LIMIT = Decimal(10) ** 13
@@ -68,7 +70,9 @@ class _Found:
 
 
 _NUMBER = re.compile(
-    r"(?<![\w.,'’])(?:\d{1,3}(?:[ '’]\d{3})+(?:[.,]\d{1,10})?|\d[\d.,]{0,24}\d|\d|[.,]\d{1,10})(?:e[+-]?\d{1,3})?(?![\d%]|\s?%)", re.IGNORECASE
+    r"(?<![\w.,'’])(?:\d{1,3}(?:[ '’]\d{3})+(?:[.,]\d{1,10})?|\d[\d.,]{0,24}\d|\d|[.,]\d{1,10})"
+    r"(?:e[+-]?\d{1,3})?(?![\d%]|\s?%)",
+    re.IGNORECASE,
 )
 
 
@@ -119,16 +123,23 @@ def _json_number(amount: Decimal) -> int | float | str:
 
 def _prices(words: str) -> list[_Found]:
     """Numbers with a currency beside them; else the one number of a text that holds nothing but a price."""
-    numbers = [match for match in _NUMBER.finditer(words)]
+    numbers = list(_NUMBER.finditer(words))
     signs = list(CURRENCY.finditer(words))
     prefix = bool(signs) and (not numbers or signs[0].start() < numbers[0].start())
     taken: dict[int, _Found] = {}
     for sign in signs:
-        left = next((n for n in reversed(numbers) if n.end() <= sign.start() and _only_space(words[n.end() : sign.start()])), None)
-        right = next((n for n in numbers if n.start() >= sign.end() and _only_space(words[sign.end() : n.start()])), None)
+        left = next(
+            (n for n in reversed(numbers) if n.end() <= sign.start() and _only_space(words[n.end() : sign.start()])),
+            None,
+        )
+        right = next(
+            (n for n in numbers if n.start() >= sign.end() and _only_space(words[sign.end() : n.start()])), None
+        )
         if left is not None and right is not None:
             near_left, near_right = sign.start() - left.end(), right.start() - sign.end()
-            left, right = (left, None) if near_left < near_right or (near_left == near_right and not prefix) else (None, right)
+            left, right = (
+                (left, None) if near_left < near_right or (near_left == near_right and not prefix) else (None, right)
+            )
         number = left or right
         if number is None:
             continue
@@ -180,7 +191,9 @@ def _negative(words: str, item: _Found) -> bool:
 
 def _choose(words: str, found: list[_Found]) -> tuple[_Found | None, bool]:
     """The price that counts, and whether it is the low end of a range."""
-    kept = [item for item in found if not OLD_PRICE.search(words[: item.start]) and not UNDER.search(words[: item.start])]
+    kept = [
+        item for item in found if not OLD_PRICE.search(words[: item.start]) and not UNDER.search(words[: item.start])
+    ]
     others = [item for item in kept if not OF_OTHER_THINGS.match(words, item.end)]
     kept = others or kept[:1]
     if not kept:
@@ -188,20 +201,21 @@ def _choose(words: str, found: list[_Found]) -> tuple[_Found | None, bool]:
     if len(kept) == 1:
         # "$1.99-2.49": the second number of a range may lack its currency, and so may the first ("1,99 - 2,49 €")
         return _range_end(words, kept[0])
-    first, second = kept[0], kept[1]
-    between = words[first.end : second.start]
-    if RANGE.fullmatch(between):
+    return _of_several(words, kept)
+
+
+def _of_several(words: str, kept: list[_Found]) -> tuple[_Found | None, bool]:
+    """A range's low end; the reduced price behind a reduction; the first of several units; None where nothing tells."""
+    first, second, last = kept[0], kept[1], kept[-1]
+    if RANGE.fullmatch(words[first.end : second.start]):
         return first, True
-    if len({item.digits for item in kept}) == 1:
-        return first, False
-    units = [find_unit(words[item.end : following.start]) for item, following in zip(kept, kept[1:], strict=False)] + [
-        find_unit(words[kept[-1].end :])
-    ]
-    if re.search(r"%\s*(?:off|rabatt|discount|de réduction)|\b(?:now|sale|jetzt|nur)\b|现价|特价", words[first.end : kept[-1].start]):
-        return kept[-1], False
-    if units[0] is not None and len(set(units)) == len(units):
-        return first, False
-    return None, False
+    if REDUCED.search(words[first.end : last.start]):
+        return last, False
+    units = [find_unit(words[item.end : following.start]) for item, following in pairwise(kept)]
+    units.append(find_unit(words[last.end :]))
+    same = len({item.digits for item in kept}) == 1
+    told_apart = units[0] is not None and len(set(units)) == len(units)
+    return (first if same or told_apart else None), False
 
 
 def _range_end(words: str, item: _Found) -> tuple[_Found, bool]:
@@ -217,7 +231,7 @@ def _currency(sign: str | None, words: str) -> str | None:
     if sign is None:
         return None
     code = CURRENCY.code(sign)
-    return YUAN_OR_YEN(words) if code == "¥" else code
+    return yuan_or_yen(words) if code == "¥" else code
 
 
 def _amount(item: _Found, currency: str | None, unit: str | None, locale: str | None) -> Decimal | None:
@@ -257,7 +271,9 @@ def _grouped(whole: str, sign: str) -> bool:
     first, *groups = whole.split(sign)
     if not groups or not 1 <= len(first) <= 3 or len(groups[-1]) != 3:
         return False
-    return all(len(group) == 3 for group in groups) or (len(first) <= 2 and all(len(group) == 2 for group in groups[:-1]))
+    return all(len(group) == 3 for group in groups) or (
+        len(first) <= 2 and all(len(group) == 2 for group in groups[:-1])
+    )
 
 
 def _is_thousands(sign: str, item: _Found, currency: str | None, unit: str | None, locale: str | None) -> bool:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from types import MappingProxyType
 
 HOURS_PER: Mapping[str, Fraction] = MappingProxyType(
@@ -25,23 +26,39 @@ HOURS_PER: Mapping[str, Fraction] = MappingProxyType(
 """one constant for every computed month; a provider's own monthly cap (672 or 720 hours) is not converted with it"""
 
 MONEY_STEP = Decimal("1e-10")
+_STEP = Decimal("1e-10")
 _WIDE = Context(prec=60, rounding=ROUND_HALF_EVEN)
 
-_SIZE = re.compile(r"(?<![\w.,])(\d{1,3}(?:[, ]\d{3})+(?:\.\d{1,9})?|\d{1,18}(?:\.\d{1,9})?)\s?([kmgtp]?)(i?)b(ytes?)?(?![a-z/])", re.IGNORECASE)
+_SIZE = re.compile(
+    r"(?<![\w.,])(\d{1,3}(?:[, ]\d{3})+(?:\.\d{1,9})?|\d{1,18}(?:\.\d{1,9})?)\s?([kmgtp]?)(i?)b(ytes?)?(?![a-z/])",
+    re.IGNORECASE,
+)
 _SHORT_SIZE = re.compile(r"(?<![\w.,])(\d{1,6}(?:\.\d{1,9})?)\s?([mgt])(i?)(?![a-z0-9/])", re.IGNORECASE)
 _PLAIN = re.compile(r"\s*(\d{1,3}(?:,\d{3})+(?:\.\d{1,9})?|\d{1,18}(?:\.\d{1,9})?(?:e[+-]?\d{1,2})?)\s*", re.IGNORECASE)
-_GIB_IN = {"": Fraction(1, 1 << 30), "k": Fraction(1, 1 << 20), "m": Fraction(1, 1024), "g": Fraction(1), "t": Fraction(1024), "p": Fraction(1 << 20)}
-_SPEED = re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d{1,9}(?:\.\d{1,6})?)\s?(k|m|g|t)(?:iga|ega|era)?(?:bit(?:s)?|be|bps|b)?(?:/s|ps)?(?![a-z])", re.IGNORECASE)
+_GIB_IN = {
+    "": Fraction(1, 1 << 30),
+    "k": Fraction(1, 1 << 20),
+    "m": Fraction(1, 1024),
+    "g": Fraction(1),
+    "t": Fraction(1024),
+    "p": Fraction(1 << 20),
+}
+_SPEED = re.compile(
+    r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d{1,9}(?:\.\d{1,6})?)\s?(k|m|g|t)(?:iga|ega|era)?(?:bit(?:s)?|be|bps|b)?(?:/s|ps)?(?![a-z])",
+    re.IGNORECASE,
+)
 _GBPS_IN = {"k": Fraction(1, 1_000_000), "m": Fraction(1, 1000), "g": Fraction(1), "t": Fraction(1000)}
 _TIMES = re.compile(r"(\d{1,3})\s?[x×*]\s?$", re.IGNORECASE)
 
 Number = str | int | float | Decimal | None
 
 
+@lru_cache(maxsize=65536, typed=True)
 def gib(text: Number) -> float | None:
-    """Size in GiB of `81559 MiB`, `80 GB`, `1,152 GiB`, `2 TB`, `309237645312 B`, `80Gi`, `8 x 3840 GB SSD`; a plain number is GiB.
+    """Size in GiB of `81559 MiB`, `80 GB`, `1,152 GiB`, `2 TB`, `309237645312 B`, `80Gi`, `8 x 3840 GB SSD`.
 
-    None where no size is said. 24 for `24576 MB`: megabytes of memory are counted in 1024s. Bytes likewise in powers of two.
+    A plain number is GiB already. None where no size is said. Megabytes are counted in 1024s, as memory is: `24576 MB`
+    is 24; bytes likewise.
     """
     number = _plain(text)
     if number is not None:
@@ -56,8 +73,9 @@ def gib(text: Number) -> float | None:
     return _float(size * _times(short, match))
 
 
+@lru_cache(maxsize=65536, typed=True)
 def gbps(text: Number) -> float | None:
-    """Gbit/s of `3200 Gigabit`, `Up to 25 Gigabit`, `100 Gbps`, `500 Mbps`, `8x 400 Gbps`; a plain number is Gbit/s; None else."""
+    """Gbit/s of `3200 Gigabit`, `Up to 25 Gigabit`, `100 Gbps`, `500 Mbps`, `8x 400 Gbps`, or of a plain number."""
     number = _plain(text)
     if number is not None:
         return _float(number)
@@ -74,20 +92,22 @@ def gbps(text: Number) -> float | None:
 def per_hour(amount: Decimal, price_unit: str, gpu_count: Fraction | None) -> tuple[Decimal | None, Decimal | None]:
     """What an amount in this unit is per instance-hour and per GPU-hour, to 10 decimals, half-even.
 
-    `price_unit` is `[cent/]<gpu|instance>-<second|minute|hour|day|month|year>`. Where the count is unknown the side that
-    needs it is None. A share of a GPU (1/8) makes the GPU-hour eight times the instance-hour.
+    `price_unit` is `[cent/]<gpu|instance>-<second|minute|hour|day|month|year>`. Where the count is unknown the side
+    that needs it is None. A share of a GPU (1/8) makes the GPU-hour eight times the instance-hour.
     """
+    instance, gpu = _factors(price_unit, gpu_count)
+    return _money(amount, instance), _money(amount, gpu)
+
+
+@lru_cache(maxsize=4096)
+def _factors(price_unit: str, gpu_count: Fraction | None) -> tuple[Fraction | None, Fraction | None]:
+    """What an amount in this unit is multiplied by, for the instance-hour and for the GPU-hour."""
     cents, per, hours = split_unit(price_unit)
-    value = Fraction(amount) / hours / (100 if cents else 1)
-    if gpu_count is not None and gpu_count <= 0:
-        gpu_count = None
+    one = 1 / hours / (100 if cents else 1)
+    count = gpu_count if gpu_count is not None and gpu_count > 0 else None
     if per == "gpu":
-        instance = value * gpu_count if gpu_count is not None else None
-        gpu: Fraction | None = value
-    else:
-        instance = value
-        gpu = value / gpu_count if gpu_count is not None else None
-    return _money(instance), _money(gpu)
+        return (one * count if count is not None else None), one
+    return one, (one / count if count is not None else None)
 
 
 def split_unit(price_unit: str) -> tuple[bool, str, Fraction]:
@@ -98,11 +118,11 @@ def split_unit(price_unit: str) -> tuple[bool, str, Fraction]:
     return match[1] is not None, match[2], HOURS_PER[match[3]]
 
 
-def _money(value: Fraction | None) -> Decimal | None:
-    if value is None:
+def _money(amount: Decimal, factor: Fraction | None) -> Decimal | None:
+    """The product to 10 decimals. Sixty digits hold every tie exactly, so that rounding twice cannot show."""
+    if factor is None:
         return None
-    scaled = round(value * 10**10)  # Fraction rounds half to even, and exactly
-    return _WIDE.scaleb(Decimal(scaled), -10)
+    return _WIDE.quantize(_WIDE.divide(_WIDE.multiply(amount, factor.numerator), factor.denominator), _STEP)
 
 
 def _plain(text: Number) -> Fraction | None:
