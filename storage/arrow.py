@@ -68,8 +68,8 @@ def count(mask: pa.Array) -> int:
 def price_factors(current: pa.Table, before: pa.Table) -> pa.Array:
     """Price over the price before, row by row, as float64; null where either is unknown.
 
-    Where currency and unit stayed, the published prices are compared, so that a moved exchange rate is no move; else the
-    prices of one GPU-hour in USD are.
+    Where currency and unit stayed, the published prices are compared, so that a moved exchange rate is no move; else
+    the prices of one GPU-hour in USD are.
     """
     import pyarrow.compute as pc
 

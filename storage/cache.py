@@ -21,7 +21,7 @@ def cache_dir() -> Path:
 
 
 def cached(root: str, paths: list[str], options: dict[str, str] | None) -> list[str]:
-    """Local copies of files below the URL `root`, in their order; what is not there yet is fetched once, whole or not."""
+    """Local copies of files below the URL `root`, in order; what is not there yet is fetched once, whole or not."""
     folder = cache_dir() / hashlib.sha256(root.encode()).hexdigest()[:16]
     copies = [folder / path.removeprefix(root).lstrip("/") for path in paths]
     missing = [(path, copy) for path, copy in zip(paths, copies, strict=True) if not copy.exists()]

@@ -78,10 +78,10 @@ def compare(
     provider: Provider,
     recorded_at: datetime,
 ) -> pa.Table:
-    """Changes (a table in Change's schema, ordered by key and column) from `previous` to `current`, two tables of offers.
+    """Changes (a table in Change's schema, by key and column) from `previous` to `current`, two tables of offers.
 
-    `previous` is best `gate_history`'s reference table: a row of it may be older than the snapshot it stands in, and the
-    change then says so. Without a previous snapshot there is nothing to compare and no change.
+    `previous` is best `gate_history`'s reference table: a row of it may be older than the snapshot it stands in, and
+    the change then says so. Without a previous snapshot there is nothing to compare and no change.
     """
     if previous is None or previous_scrape is None:
         return arrow_schema(Change).empty_table()
@@ -92,7 +92,15 @@ def compare(
     before, after = before.sort_by("offer_key"), after.sort_by("offer_key")
     causes = _Causes(previous_scrape, scrape)
     moves = list(_moves(before, after, kept_back, listings=provider.listings))
-    return _table(moves, before, after, causes, previous_scrape, scrape, recorded_at)
+    return _table(
+        moves,
+        before,
+        after,
+        causes=causes,
+        previous_scrape=previous_scrape,
+        scrape=scrape,
+        recorded_at=recorded_at,
+    )
 
 
 def _keys(table: pa.Table) -> set[str]:
@@ -229,6 +237,7 @@ def _table(
     moves: Sequence[_Move],
     before: pa.Table,
     after: pa.Table,
+    *,
     causes: _Causes,
     previous_scrape: Scrape,
     scrape: Scrape,

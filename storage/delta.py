@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 APPEND_ATTEMPTS = 30
 BACK_OFF_S = 0.02
 LONGEST_WAIT_S = 1.0
-# Statistics that readers prune by. The log cuts long texts and fractions of a second, hence the slack in `DataFile.may_hold`.
+# Statistics that readers prune by. The log cuts long texts and fractions of a second, hence the slack in
+# `DataFile.may_hold`.
 STATISTICS = ("provider", "scrape_id", "observed_at", "gpu", "offer_key", "previous_observed_at", "recorded_at", "day")
 TEXT_CUT = 24
 TIME_SLACK = timedelta(seconds=1)

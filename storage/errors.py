@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Full disk, quota, file-size limit, read-only store: the words of the operating system as the layers below pass them on.
+# Full disk, quota, file-size limit, read-only store: the words of the operating system as the layers below pass them
+# on.
 _REASONS = (
     ("no space left", "the disk is full; free some space, then run the same command again"),
     ("os error 28", "the disk is full; free some space, then run the same command again"),

@@ -35,7 +35,8 @@ class Filters:
     gpus: canonical models. counts: GPUs per offer. vram, total_vram: GiB per GPU and in all. regions: provider's names,
     case ignored. countries: alpha-2. continents: AF AN AS EU NA OC SA. purchase: default on demand only.
     in_stock: available or limited, seen within the provider's freshness window. max_price: USD per GPU-hour.
-    fractional: let shares of a GPU through a filter on counts. unknown_price: keep rows without a price (they come last).
+    fractional: let shares of a GPU through a filter on counts. unknown_price: keep rows without a price (they come
+    last).
     """
 
     gpus: tuple[Gpu, ...] = ()

@@ -1,4 +1,4 @@
-"""The gate: what a scrape brought, judged by named checks before anybody sees it. Pure; takes values, returns values."""
+"""The gate: what a scrape brought, judged by named checks before anybody sees it. Pure."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def judge(
 
 
 def too_many_withheld(withheld: int, rows: int) -> bool:
-    """More than 2 % of the rows, but one row of a small table may always be held back, unless it is half of the table."""
+    """More than 2 % of the rows, but always one row of a small table, unless it is half of the table."""
     return withheld > max(1.0, WITHHELD_SHARE * rows) or (withheld > 0 and 2 * withheld >= rows)
 
 

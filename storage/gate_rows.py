@@ -33,7 +33,7 @@ SINGLE = ("gpu", "form_factor", "vram_gib", "region", "purchase", "term_months",
 
 
 def declared(offers: pa.Table) -> RowCheck:
-    """Values that break the declaration. Raises ValueError where a required value is missing: nothing can store that."""
+    """Values that break the declaration. Raises ValueError where a required value is missing."""
     import pyarrow as pa
 
     findings, rows, details = [], set[int](), []
@@ -99,8 +99,11 @@ def _text(value: object) -> str:
 
 
 def price_range(offers: pa.Table, history: History) -> RowCheck:
-    """Prices of one GPU-hour outside the card's band. The band comes from accepted offers of all providers; where these
-    are too few, from this table's own offers of the card; where these are too, from what an hourly price can be at all."""
+    """Prices of one GPU-hour outside the card's band.
+
+    The band comes from accepted offers of all providers; where these are too few, from this table's own offers of the
+    card; where these are too few as well, from what an hourly price can be at all.
+    """
     import pyarrow.compute as pc
 
     price, card = numbers(offers["usd_per_gpu_hour"]), offers["gpu"].combine_chunks()

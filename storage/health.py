@@ -43,7 +43,8 @@ class Health:
 def status(lake: Lake, now: datetime) -> list[Health]:
     """Every provider of providers.toml, and any other that the store holds, in that order.
 
-    `failing`: the last attempt failed or was quarantined; `stale`: the last success is older than the provider's window;
+    `failing`: the last attempt failed or was quarantined; `stale`: the last success is older than the provider's
+    window;
     `never`: no success yet. A provider that is frozen, retired or off says so instead.
     """
     attempts: dict[str, list[Scrape]] = {}

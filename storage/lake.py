@@ -1,8 +1,10 @@
 """The store: four Delta tables under one path, written data first and pointer last.
 
-A snapshot is visible only through its row in `scrapes`, which is committed after its rows and its changes. A run that is
-killed leaves rows that nobody sees, never half a snapshot.
+A snapshot is visible only through its row in `scrapes`, which is committed after its rows and its changes. A run that
+is killed leaves rows that nobody sees, never half a snapshot.
 """
+
+# ruff: noqa: S608 - texts that a caller gave travel as parameters; what is put into the SQL stands in this package
 
 from __future__ import annotations
 
@@ -108,7 +110,7 @@ class Lake:
     # Writing. Each step is a method of its own, so that a test can end the process between any two.
 
     def commit(self, scrape: Scrape, offers: pa.Table | None = None, changes: pa.Table | None = None) -> None:
-        """Store an attempt: rows of the snapshot, rows of the changes, then the row in `scrapes` that makes them visible.
+        """Store an attempt: rows of the snapshot, rows of the changes, then the row in `scrapes` that shows them.
 
         Safe to call again with the same values: what has landed is not stored twice. Raises StoreError.
         """
@@ -120,7 +122,7 @@ class Lake:
         self.append_scrape(scrape)
 
     def append_snapshot(self, scrape: Scrape, offers: pa.Table) -> bool:
-        """Rows of a snapshot, in the order that lets readers skip most of a file. False where they had landed before."""
+        """Rows of a snapshot, ordered so that readers skip most of a file. False where they had landed before."""
         rows = offers.sort_by([("gpu", "ascending"), ("offer_key", "ascending")])
         return self.table("snapshots").append(f"snapshot:{scrape.scrape_id}", _with_month(shaped(rows, Offer)))
 
@@ -179,7 +181,7 @@ class Lake:
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> list[DataFile]:
-        """The files of a table that can hold a row with one of each of the values given and an `observed_at` in the span."""
+        """The files that can hold a row with one of each of the values given and an `observed_at` in the span."""
         wishes = (("provider", providers), ("scrape_id", scrape_ids), ("gpu", gpus))
         return [
             file
@@ -255,7 +257,8 @@ class Lake:
         """Each source's word on each day and currency, the last that was read."""
         rows = self.query(
             f"""SELECT * FROM {self.relation("rates")}
-            QUALIFY row_number() OVER (PARTITION BY source, day, base, currency, kind ORDER BY observed_at DESC, rate) = 1
+            QUALIFY row_number() OVER (
+                PARTITION BY source, day, base, currency, kind ORDER BY observed_at DESC, rate) = 1
             ORDER BY source, day, base, currency, kind"""
         )
         return from_arrow(shaped(rows, Rate), Rate)

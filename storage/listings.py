@@ -1,4 +1,4 @@
-"""A marketplace's listings as groups: single listings of many owners come and go all day, what they add up to is news."""
+"""A marketplace's listings as groups: single listings come and go all day, what they add up to is news."""
 
 from __future__ import annotations
 

@@ -87,11 +87,11 @@ def changes(
         deadband=deadband,
         **where.params,
     )
-    return _cut(rows, lake, filters, after, all, limit)
+    return _cut(rows, lake, filters, after=after, everything=all, limit=limit)
 
 
 def _cut(
-    rows: pa.Table, lake: Lake, filters: Filters, after: str | None, everything: bool, limit: int | None
+    rows: pa.Table, lake: Lake, filters: Filters, *, after: str | None, everything: bool, limit: int | None
 ) -> ChangesAnswer:
     """Hide the noise, go on after the given id, newest first unless going on, cut at the limit."""
     import pyarrow.compute as pc

@@ -27,7 +27,10 @@ __all__ = ["SORTS", "Current", "Filters", "Gpu", "OffersAnswer", "Shown", "curre
 DEFAULT_FRESH_H = 36
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Rows that are equal in what is sorted by always come in the same order.
-TIES = "usd_per_gpu_hour ASC NULLS LAST, usd_per_hour ASC NULLS LAST, provider, gpu NULLS LAST, region NULLS LAST, offer_key"
+TIES = (
+    "usd_per_gpu_hour ASC NULLS LAST, usd_per_hour ASC NULLS LAST,"
+    " provider, gpu NULLS LAST, region NULLS LAST, offer_key"
+)
 SORTS: dict[str, str] = {
     "usd_per_gpu_hour": "usd_per_gpu_hour ASC NULLS LAST",
     "usd_per_hour": "usd_per_hour ASC NULLS LAST",

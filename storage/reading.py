@@ -1,8 +1,10 @@
 """DuckDB over Parquet files: one way to open a connection, to name a set of files, and to take the answer as Arrow.
 
-A set of files always shows every column that the record declares, in the declared type: a column that came later is null in
-older files, a column that only newer files have is left out unless it is asked for by name.
+A set of files always shows every column that the record declares, in the declared type: a column that came later is
+null in older files, a column that only newer files have is left out unless it is asked for by name.
 """
+
+# ruff: noqa: S608 - texts that a caller gave travel as parameters; what is put into the SQL stands in this package
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ def relation(files: Sequence[str], record: type) -> str:
 
 
 def file_list(files: Sequence[str]) -> str:
-    """The files as a SQL list. A path is no pattern: what DuckDB would expand is written as a class of one character."""
+    """The files as a SQL list. A path is no pattern: what DuckDB would expand becomes a class of one character."""
     return "[" + ", ".join(literal(re.sub(r"([*?\[])", r"[\1]", file)) for file in files) + "]"
 
 

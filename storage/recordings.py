@@ -146,6 +146,11 @@ class Recordings:
         return pa_fs.PyFileSystem(DeltaStorageHandler(self.root, self.storage_options))
 
 
+def keep(lake: Lake, har: Path) -> str:
+    """Keep a HAR file beside the tables of a lake. Returns its hash."""
+    return Recordings.of(lake).keep(har)
+
+
 def inlined(har: Path) -> bytes:
     """The HAR's bytes; bodies that it names by `_file` are read from beside it and put inside as text or base64."""
     content = har.read_bytes()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -18,30 +18,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A scrape that waits for a word: why it was held back, and whether a later one has been accepted since."""
-
-    scrape: Scrape
-    reasons: list[CheckResult]
-    overtaken: bool
-
-
-def pending(lake: Lake, provider: str | None = None) -> list[Pending]:
-    """Quarantined scrapes that nobody decided on, newest first."""
+def pending(lake: Lake, provider: str | None = None) -> list[Scrape]:
+    """Quarantined scrapes that nobody decided on, newest first; see `reasons`."""
     verdicts = {scrape.scrape_id: scrape for scrape in lake.scrapes(provider)}  # oldest verdict first, the last stays
-    newest: dict[str, datetime] = {}
-    for scrape in lake.visible(provider):
-        newest.setdefault(scrape.provider, scrape.observed_at)
     waiting = [scrape for scrape in verdicts.values() if scrape.verdict == "quarantined"]
-    return [
-        Pending(
-            scrape,
-            [check for check in checks_from_json(scrape.checks) if check.outcome == "quarantine"],
-            scrape.provider in newest and newest[scrape.provider] > scrape.observed_at,
-        )
-        for scrape in sorted(waiting, key=lambda s: (s.observed_at, s.provider), reverse=True)
-    ]
+    return sorted(waiting, key=lambda s: (s.observed_at, s.provider), reverse=True)
+
+
+def reasons(scrape: Scrape) -> list[CheckResult]:
+    """The checks that held a scrape back."""
+    return [check for check in checks_from_json(scrape.checks) if check.outcome == "quarantine"]
+
+
+def overtaken(lake: Lake, scrape: Scrape) -> bool:
+    """Was a later scrape of the provider accepted? Then accepting this one fills history and changes nothing today."""
+    newest = lake.last_accepted(scrape.provider)
+    return newest is not None and newest.observed_at > scrape.observed_at
 
 
 def accept(
@@ -49,9 +41,9 @@ def accept(
 ) -> Scrape:
     """Take a quarantined scrape (the newest of the provider unless named). Returns the new verdict.
 
-    Its changes against the last accepted scrape are stored first, the verdict last. A scrape that is older than the last
-    accepted one fills history and brings no changes. Raises NotFound, and StoreError for a scrape whose rows share a key:
-    nobody could say which of them holds.
+    Its changes against the last accepted scrape are stored first, the verdict last. A scrape that is older than the
+    last accepted one fills history and brings no changes. Raises NotFound, and StoreError for a scrape whose rows
+    share a key: nobody could say which of them holds.
     """
     held = _pending(lake, provider, scrape_id)
     offers = lake.snapshot(held.scrape_id)
@@ -86,7 +78,7 @@ def changes_of(lake: Lake, scrape: Scrape, offers: pa.Table, *, recorded_at: dat
     if scrape.verdict not in ACCEPTED:
         return None
     newest = lake.last_accepted(scrape.provider)
-    if newest is None or newest.observed_at > scrape.observed_at:
+    if newest is None or overtaken(lake, scrape):
         return None
     facts = providers().get(scrape.provider)
     if facts is None:
@@ -96,7 +88,7 @@ def changes_of(lake: Lake, scrape: Scrape, offers: pa.Table, *, recorded_at: dat
 
 
 def _pending(lake: Lake, provider: str, scrape_id: str | None) -> Scrape:
-    waiting = [held.scrape for held in pending(lake, provider)]
+    waiting = pending(lake, provider)
     for scrape in waiting:
         if scrape_id is None or scrape.scrape_id == scrape_id:
             return scrape

@@ -44,11 +44,11 @@ def history(
 ) -> pa.Table:
     """One row per step of each offer in the closed span, by offer and time.
 
-    Column `event`: first (seen in the span), price, availability, not_observed (the snapshot has the offer, but no price
-    that could be used), gone (a later snapshot of the provider lacks it), back. A price that is unknown for a while and
-    then the same is one `not_observed` and no price event. `until` is when the next step of the offer came, null for the
-    last one; `observed_at`, `price`, `currency`, `price_unit`, `usd_per_gpu_hour`, `availability`, `scrape_id`, `origin`
-    and what tells the machine stand beside.
+    Column `event`: first (seen in the span), price, availability, not_observed (the snapshot has the offer, but no
+    price that could be used), gone (a later snapshot of the provider lacks it), back. A price that is unknown for a
+    while and then the same is one `not_observed` and no price event. `until` is when the next step of the offer came,
+    null for the last one; `observed_at`, `price`, `currency`, `price_unit`, `usd_per_gpu_hour`, `availability`,
+    `scrape_id`, `origin` and what tells the machine stand beside.
     """
     span = asked.hardware(filters)
     models = [gpu.model for gpu in filters.gpus] or None
@@ -58,9 +58,10 @@ def history(
         f"""WITH {with_visible(lake.relation("scrapes"))},
         seen AS (SELECT scrape_id, lead(observed_at) OVER (PARTITION BY provider ORDER BY observed_at) AS next_at
             FROM visible WHERE observed_at BETWEEN $since AND $until),
-        rows AS (SELECT provider, offer_key, observed_at, scrape_id, origin, {machine}, currency, price_unit, availability,
-                s.next_at, CASE WHEN coalesce(list_contains(flags, $withheld), false) THEN NULL ELSE price END AS price,
-                CASE WHEN coalesce(list_contains(flags, $withheld), false) THEN NULL ELSE usd_per_gpu_hour END
+        rows AS (SELECT provider, offer_key, observed_at, scrape_id, origin, {machine}, currency, price_unit,
+                availability, s.next_at, CASE WHEN coalesce(list_contains(flags, $withheld), false) THEN NULL ELSE
+                price END AS price, CASE WHEN coalesce(list_contains(flags, $withheld), false) THEN NULL ELSE
+                usd_per_gpu_hour END
                     AS usd_per_gpu_hour
             FROM {source} o JOIN seen s USING (scrape_id) WHERE {span.sql()}),
         said AS (SELECT *, CASE WHEN price IS NOT NULL THEN concat(price, ' ', currency, ' ', price_unit) END AS quote

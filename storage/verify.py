@@ -38,12 +38,25 @@ class Report:
         """Nothing is at fault."""
         return not self.faults
 
+    def lines(self) -> list[str]:
+        """Every fault, every note, and last what was looked at."""
+        counted = (
+            f"{self.tables} tables, {self.files} files, {self.rows} rows, {self.scrapes} scrapes, "
+            f"{self.recordings} recordings"
+        )
+        end = "whole" if self.whole else f"{len(self.faults)} at fault"
+        return [
+            *(f"FAULT {line}" for line in self.faults),
+            *(f"note: {line}" for line in self.notes),
+            f"{counted}: {end}",
+        ]
+
 
 def verify(lake: Lake) -> Report:
     """Read the whole store and compare it with what it says of itself."""
     report = Report()
-    readable = all([_table(lake, name, report) for name in RECORDS])  # all tables, also after a fault
-    if readable:
+    readable = [_table(lake, name, report) for name in RECORDS]  # all of them, also after a fault
+    if all(readable):
         _scrapes(lake, report)
         _unfinished(lake, report)
     else:
@@ -120,7 +133,7 @@ def _scrapes(lake: Lake, report: Report) -> None:
         promised = row["offers"] if row["verdict"] in COUNTED else 0
         if row["n"] != promised:
             report.faults.append(
-                f"{name} has {row['n']} rows, its verdict says {promised}; `gpufare refresh {row['provider']}` brings new"
+                f"{name} has {row['n']} rows, the verdict says {promised}; run `gpufare refresh {row['provider']}`"
             )
         if row["verdict"] in ACCEPTED and row["keys"] != row["n"]:
             report.faults.append(f"{name} has {row['n']} rows under {row['keys']} keys; replay it from its recording")

@@ -33,6 +33,7 @@ VIEWS = {
     "gpus": "the accelerators of gpus.csv",
     "providers": "the providers of providers.toml",
 }
+NOT_WITHHELD = f"NOT coalesce(list_contains(flags, '{WITHHELD}'), false)"
 READS = ("SELECT", "EXPLAIN")
 _AS_OF = re.compile(r"\boffers_asof\s*\(\s*(?:(?:date|timestamptz|timestamp)\s*)?'([^']*)'\s*\)", re.IGNORECASE)
 
@@ -50,18 +51,12 @@ def sql(lake: Lake, text: str, now: datetime) -> pa.Table:
 
     connection = connect()
     statement = _single(connection, text)
-    named = _named(text)
-    files: set[str] = set()
-
-    def tracked(name: str, keep: Callable[[DataFile], bool] = lambda _: True) -> str:
-        paths = lake.local([file.path for file in lake.table(name).files() if keep(file)])
-        files.update(paths)
-        return relation(paths, RECORDS[name])
-
-    _make(connection, lake, text, named, tracked, now)
+    made = _Views(lake, now)
+    for definition in made.named_in(text):
+        connection.execute(definition)
     connection.execute("SET python_enable_replacements = false")
     # The views read these files and no others; what may not be opened may not be written either.
-    connection.execute(f"SET allowed_paths = [{', '.join(literal(file) for file in sorted(files))}]")
+    connection.execute(f"SET allowed_paths = [{', '.join(literal(file) for file in sorted(made.files))}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     try:
@@ -98,76 +93,88 @@ def _named(text: str) -> set[str]:
     return words & set(VIEWS)
 
 
-def _make(
-    connection: duckdb.DuckDBPyConnection,
-    lake: Lake,
-    text: str,
-    named: set[str],
-    tracked: Callable[..., str],
-    now: datetime,
-) -> None:
-    def view(name: str, body: str) -> None:
-        connection.execute(f"CREATE VIEW {name} AS {body}")
+class _Views:
+    """Definitions of the views over a store, and the files that they read."""
 
-    def visible() -> str:
-        return with_visible(tracked("scrapes")).replace("$known_at", _instant(END_OF_TIME))
+    def __init__(self, lake: Lake, now: datetime) -> None:
+        self.lake = lake
+        self.now = now
+        self.files: set[str] = set()
 
-    not_withheld = f"NOT coalesce(list_contains(flags, '{WITHHELD}'), false)"
-    names = ", ".join(f'"{name}"' for name in columns(Offer))
-    if "scrapes" in named:
-        view("scrapes", f"SELECT * FROM {tracked('scrapes')}")
-    if "rates" in named:
-        view("rates", f"SELECT * FROM {tracked('rates')}")
-    if "changes" in named:
-        only = ", ".join(f'"{name}"' for name in columns(Change))
-        body = f"SELECT {only} FROM {tracked('changes')} WHERE scrape_id IN (SELECT scrape_id FROM visible)"
-        view("changes", f"WITH {visible()} {body}")
-    if "snapshots" in named:
-        body = f"SELECT {names} FROM {tracked('snapshots')} WHERE scrape_id IN (SELECT scrape_id FROM visible)"
-        view("snapshots", f"WITH {visible()} {body} AND {not_withheld}")
-    if "offers_now" in named:
-        ids, source = _snapshot_of(lake, [now], tracked)
-        age = f"epoch({_instant(now)}) - epoch(observed_at) AS age_s"
-        view("offers_now", f"SELECT {names}, {age} FROM {source} WHERE scrape_id IN ({ids}) AND {not_withheld}")
-    if "offers_asof" in named:
-        _make_as_of(
-            connection, lake, text, tracked, f"SELECT {names} FROM $source WHERE $is_current AND {not_withheld}"
+    def named_in(self, text: str) -> list[str]:
+        """SQL that makes the views that the text names."""
+        as_of = self.offers_asof
+        bodies: dict[str, Callable[[], str]] = {
+            "scrapes": lambda: f"SELECT * FROM {self._over('scrapes')}",
+            "rates": lambda: f"SELECT * FROM {self._over('rates')}",
+            "changes": self.changes,
+            "snapshots": self.snapshots,
+            "offers_now": self.offers_now,
+        }
+        named = _named(text)
+        made = [f"CREATE VIEW {name} AS {body()}" for name, body in bodies.items() if name in named]
+        made += [f"CREATE TABLE {name} AS {_facts(name)}" for name in sorted(named & {"gpus", "providers"})]
+        return [*made, f"CREATE MACRO offers_asof(d) AS TABLE {as_of(text)}"] if "offers_asof" in named else made
+
+    def changes(self) -> str:
+        """Changes of visible scrapes."""
+        body = f"SELECT {_names(Change)} FROM {self._over('changes')}"
+        return f"WITH {self._visible()} {body} WHERE scrape_id IN (SELECT scrape_id FROM visible)"
+
+    def snapshots(self) -> str:
+        """Rows of visible scrapes."""
+        body = f"SELECT {_names(Offer)} FROM {self._over('snapshots')}"
+        return f"WITH {self._visible()} {body} WHERE scrape_id IN (SELECT scrape_id FROM visible) AND {NOT_WITHHELD}"
+
+    def offers_now(self) -> str:
+        """Rows that are current now."""
+        ids = self._current_at([self.now])
+        age = f"epoch({_instant(self.now)}) - epoch(observed_at) AS age_s"
+        wanted = ", ".join(literal(i) for i in sorted(ids)) or "NULL"
+        return (
+            f"SELECT {_names(Offer)}, {age} FROM {self._holding(ids)} WHERE scrape_id IN ({wanted}) AND {NOT_WITHHELD}"
         )
-    for name in named & {"gpus", "providers"}:
-        connection.execute(f"CREATE TABLE {name} AS {_facts(name)}")
 
-
-def _make_as_of(
-    connection: duckdb.DuckDBPyConnection, lake: Lake, text: str, tracked: Callable[..., str], body: str
-) -> None:
-    """The macro; where every moment stands in the text as such, only the files of those snapshots are read."""
-    asked = re.findall(r"\boffers_asof\b", text, re.IGNORECASE)
-    moments = [moment for said in _AS_OF.findall(text) if (moment := _moment(said))]
-    if moments and len(moments) == len(asked):
-        _, source = _snapshot_of(lake, moments, tracked)
-    else:
-        source = tracked("snapshots")
-    at = (
-        "CASE WHEN length(d::VARCHAR) = 10 THEN (d::VARCHAR)::DATE::TIMESTAMPTZ + INTERVAL 1 DAY - INTERVAL 1 MICROSECOND"
-        " ELSE (d::VARCHAR)::TIMESTAMPTZ END"
-    )
-    scrapes = with_current(tracked("scrapes")).replace("$known_at", _instant(END_OF_TIME)).replace("$as_of", f"({at})")
-    body = body.replace("$source", source).replace("$is_current", "scrape_id IN (SELECT scrape_id FROM current)")
-    connection.execute(f"CREATE MACRO offers_asof(d) AS TABLE WITH {scrapes} {body}")
-
-
-def _snapshot_of(lake: Lake, moments: list[datetime], tracked: Callable[..., str]) -> tuple[str, str]:
-    """The ids of the snapshots that are current at the moments, as SQL, and a relation over their files only."""
-    ids: set[str] = set()
-    for moment in moments:
-        rows = lake.query(
-            f"WITH {with_current(lake.relation('scrapes'))} SELECT scrape_id FROM current",
-            known_at=END_OF_TIME,
-            as_of=moment,
+    def offers_asof(self, text: str) -> str:
+        """Rows that were current at `d`; where every moment stands in the text as such, only their files are read."""
+        asked = re.findall(r"\boffers_asof\b", text, re.IGNORECASE)
+        moments = [moment for said in _AS_OF.findall(text) if (moment := _moment(said))]
+        known = moments and len(moments) == len(asked)
+        source = self._holding(self._current_at(moments)) if known else self._over("snapshots")
+        at = (
+            "(CASE WHEN length(d::VARCHAR) = 10"
+            " THEN (d::VARCHAR)::DATE::TIMESTAMPTZ + INTERVAL 1 DAY - INTERVAL 1 MICROSECOND"
+            " ELSE (d::VARCHAR)::TIMESTAMPTZ END)"
         )
-        ids |= set(rows["scrape_id"].to_pylist())
-    source = tracked("snapshots", lambda file: file.may_hold("scrape_id", ids))
-    return ", ".join(literal(i) for i in sorted(ids)) or "NULL", source
+        scrapes = with_current(self._over("scrapes")).replace("$known_at", _instant(END_OF_TIME)).replace("$as_of", at)
+        is_current = "scrape_id IN (SELECT scrape_id FROM current)"
+        return f"WITH {scrapes} SELECT {_names(Offer)} FROM {source} WHERE {is_current} AND {NOT_WITHHELD}"
+
+    def _over(self, name: str, keep: Callable[[DataFile], bool] = lambda _: True) -> str:
+        paths = self.lake.local([file.path for file in self.lake.table(name).files() if keep(file)])
+        self.files.update(paths)
+        return relation(paths, RECORDS[name])
+
+    def _holding(self, ids: set[str]) -> str:
+        return self._over("snapshots", lambda file: file.may_hold("scrape_id", ids))
+
+    def _visible(self) -> str:
+        return with_visible(self._over("scrapes")).replace("$known_at", _instant(END_OF_TIME))
+
+    def _current_at(self, moments: list[datetime]) -> set[str]:
+        ids: set[str] = set()
+        for moment in moments:
+            rows = self.lake.query(
+                f"WITH {with_current(self.lake.relation('scrapes'))} SELECT scrape_id FROM current",
+                known_at=END_OF_TIME,
+                as_of=moment,
+            )
+            ids |= set(rows["scrape_id"].to_pylist())
+        return ids
+
+
+def _names(record: type) -> str:
+    return ", ".join(f'"{name}"' for name in columns(record))
 
 
 def _moment(said: str) -> datetime | None:
@@ -213,7 +220,7 @@ def _value(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return repr(value)
+        return f"{value!r}::DOUBLE" if isinstance(value, float) else repr(value)
     if isinstance(value, date):
         return f"DATE '{value.isoformat()}'"
     return literal(str(value))

@@ -1,8 +1,11 @@
 """Which snapshots a reader may see: the one place where that rule stands.
 
-Per scrape the row with the latest `recorded_at` up to `known_at` decides the verdict. Of the accepted ones those fall away
-that another accepted scrape supersedes; of what is left, the last recorded stands for its provider and `observed_at`.
+Per scrape the row with the latest `recorded_at` up to `known_at` decides the verdict. Of the accepted ones those fall
+away that another accepted scrape supersedes; of what is left, the last recorded stands for its provider and
+`observed_at`.
 """
+
+# ruff: noqa: S608 - texts that a caller gave travel as parameters; what is put into the SQL stands in this package
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)
 
 
 def with_visible(scrapes: str) -> str:
-    """SQL `WITH` clauses `judged` (one row per scrape) and `visible` over a relation of scrapes. Parameter: $known_at."""
+    """SQL clauses `judged` (one row per scrape) and `visible` over a relation of scrapes. Parameter: $known_at."""
     accepted = ", ".join(f"'{verdict}'" for verdict in ACCEPTED)
     # A verdict given in the same microsecond as the one it revises: the revision is never `quarantined`, so it wins.
     return f"""
