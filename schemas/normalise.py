@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -26,13 +27,14 @@ from schemas.offer import FORM_FACTORS, PRICE_UNITS, Offer
 from schemas.places import continent_of, country_of
 from schemas.providers import Provider
 from schemas.raw_offer import PURCHASES, RawOffer
-from schemas.units import gbps, gib, per_hour
+from schemas.units import MONEY_STEP, gbps, gib, per_hour
 
 VERSION = 1
 SAME_VRAM = 0.07
 RATE_GRACE = timedelta(days=7)
 LONGEST_TEXT = 1000
 TEXT_FIELDS = tuple(f.name for f in dataclasses.fields(RawOffer) if f.type in {"str", "str | None"})
+_texts = operator.attrgetter(*TEXT_FIELDS)
 INT_BOUNDS: Mapping[str, int] = {
     "term_months": 120,
     "min_gpu_count": 100_000,
@@ -70,6 +72,9 @@ KIND_WORDS: Mapping[str, str] = {
     **dict.fromkeys(("container", "pod", "docker"), "container"),
     **dict.fromkeys(("serverless",), "serverless"),
 }
+
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +225,7 @@ def offer_key(slug: str, raw: RawOffer) -> str:
             raw.block_start,
         ]
         words += [raw.tier, raw.os]
-    text = json.dumps([slug, *(None if w is None else str(w) for w in words)], ensure_ascii=False)
+    text = _encode([slug, *[None if w is None else str(w) for w in words]])
     return f"{slug}:{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
@@ -232,12 +237,13 @@ def normaliser_version() -> str:
 
 def _check_types(raw: RawOffer) -> None:
     """An answer may put a list where a name stood: such a record is told, never stored as text of a list."""
-    for name in TEXT_FIELDS:
-        value = getattr(raw, name)
-        if value is not None and not isinstance(value, str):
-            raise Unreadable(f"{name} is {type(value).__name__}, not text")
-        if value is not None and len(value) > LONGEST_TEXT:
-            raise Unreadable(f"{name} is {len(value)} characters long")
+    for index, value in enumerate(_texts(raw)):
+        if value is None or (value.__class__ is str and len(value) <= LONGEST_TEXT):
+            continue
+        if not isinstance(value, str):
+            raise Unreadable(f"{TEXT_FIELDS[index]} is {type(value).__name__}, not text")
+        if len(value) > LONGEST_TEXT:
+            raise Unreadable(f"{TEXT_FIELDS[index]} is {len(value)} characters long")
     for name, high in INT_BOUNDS.items():
         value = getattr(raw, name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= high):
@@ -263,12 +269,7 @@ def _accelerator(raw: RawOffer, slug: str, flags: list[str]) -> GpuName | None:
 def _count(raw: RawOffer, name: GpuName | None) -> Fraction | None:
     if raw.gpu_count is None:
         return (name.gpu_count or _count_by_memory(raw, name)) if name else None
-    try:
-        count = Fraction(str(raw.gpu_count).strip())
-    except (ValueError, ZeroDivisionError):
-        raise Unreadable(f"GPU count {raw.gpu_count!r} is no number") from None
-    if not 0 < count <= 100_000:
-        raise Unreadable(f"GPU count {raw.gpu_count!r} is out of range")
+    count = count_of(str(raw.gpu_count).strip())
     if name and name.gpu_count is not None and name.gpu_count < 1 <= count:
         return name.gpu_count * count
     return count
@@ -281,6 +282,18 @@ def _count_by_memory(raw: RawOffer, name: GpuName) -> Fraction | None:
         return None
     count = Fraction(total) / Fraction(size)
     return count if count < 1 or count.denominator == 1 else None
+
+
+@lru_cache(maxsize=4096)
+def count_of(text: str) -> Fraction:
+    """A number of GPUs as published, a share as `1/8`. Raises Unreadable."""
+    try:
+        count = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise Unreadable(f"GPU count {text[:40]!r} is no number") from None
+    if not 0 < count <= 100_000:
+        raise Unreadable(f"GPU count {text[:40]!r} is out of range")
+    return count
 
 
 def _vram(raw: RawOffer, name: GpuName | None, count: Fraction | None, flags: list[str]) -> float | None:
@@ -330,9 +343,6 @@ def _amount(value: str | Decimal | int | None, zero: bool = False) -> Decimal | 
     if amount == 0 and not zero:
         raise Unreadable(f"price {value} is below what can be stored")
     return amount
-
-
-MONEY_STEP = Decimal("1e-10")
 
 
 def _usd(

@@ -26,7 +26,6 @@ HOURS_PER: Mapping[str, Fraction] = MappingProxyType(
 """one constant for every computed month; a provider's own monthly cap (672 or 720 hours) is not converted with it"""
 
 MONEY_STEP = Decimal("1e-10")
-_STEP = Decimal("1e-10")
 _WIDE = Context(prec=60, rounding=ROUND_HALF_EVEN)
 
 _SIZE = re.compile(
@@ -122,7 +121,7 @@ def _money(amount: Decimal, factor: Fraction | None) -> Decimal | None:
     """The product to 10 decimals. Sixty digits hold every tie exactly, so that rounding twice cannot show."""
     if factor is None:
         return None
-    return _WIDE.quantize(_WIDE.divide(_WIDE.multiply(amount, factor.numerator), factor.denominator), _STEP)
+    return _WIDE.quantize(_WIDE.divide(_WIDE.multiply(amount, factor.numerator), factor.denominator), MONEY_STEP)
 
 
 def _plain(text: Number) -> Fraction | None:
