@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -81,8 +81,7 @@ class View:
         """The first rows, or all, with every column that the answer came with."""
         if isinstance(self.data, Sequence):
             return list(self.data if most is None else self.data[:most])
-        picked: list[Row] = (self.data if most is None else self.data.slice(0, most)).to_pylist()
-        return picked
+        return rows_of(self.data if most is None else self.data.slice(0, most))
 
     def rows(self) -> list[Row]:
         """All rows, with the columns that are to be written."""
@@ -105,3 +104,21 @@ class View:
         if self.sample:
             words["notice"] = SAMPLE
         return table.replace_schema_metadata({**(table.schema.metadata or {}), **words})
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def rows_of(table: pa.Table) -> list[Row]:
+    """The rows of an Arrow table. Instants are counted by hand: pyarrow would import pandas for them, most of a second."""
+    import pyarrow as pa
+
+    columns = []
+    for column in table.columns:
+        if pa.types.is_timestamp(column.type):
+            counts = [count for chunk in column.chunks for count in chunk.view(pa.int64()).to_pylist()]
+            columns.append([None if count is None else EPOCH + timedelta(microseconds=count) for count in counts])
+        else:
+            columns.append(column.to_pylist())
+    names = table.column_names
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

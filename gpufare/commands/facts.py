@@ -20,8 +20,11 @@ from gpufare.commands.options import (
     provider_names,
     write_lines,
 )
+from gpufare.commands.parse import parse_command
 from table.jsontext import dumps
 from table.view import Row, Shown, View, column
+
+__all__ = ["gpus_command", "parse_command", "providers_command", "resolve_command"]
 
 
 @click.command(
@@ -177,7 +180,7 @@ def resolve_price_command(texts: tuple[str, ...], provider: str | None) -> None:
 
     if provider:
         args.provider(provider)
-    _answer(texts, lambda text: as_json(text, read_price(text)))
+    _answer(texts, lambda text: as_json(read_price(text)))
 
 
 def _answer(texts: tuple[str, ...], read: Callable[[str], Any]) -> None:

@@ -64,6 +64,7 @@ def _sorts() -> list[str]:
 @click.pass_context
 def offers_command(
     ctx: click.Context,
+    /,
     *,
     sort: str,
     limit: int | None,
