@@ -276,12 +276,13 @@ def _count(raw: RawOffer, name: GpuName | None) -> Fraction | None:
 
 
 def _count_by_memory(raw: RawOffer, name: GpuName) -> Fraction | None:
-    """How many cards of the one size that this name means hold `vram_total`: a share, or a whole number, else None."""
+    """How many cards of the one size that this name means hold `vram_total`: a share, or 1, 2, 4, 8 ...; else None."""
     total, size = gib(raw.vram_total), name.vram_gib
     if not total or not size or name.gpu is None:
         return None
     count = Fraction(total) / Fraction(size)
-    return count if count < 1 or count.denominator == 1 else None
+    even = count.denominator == 1 and count.numerator.bit_count() == 1
+    return count if count < 1 or even else None
 
 
 @lru_cache(maxsize=4096)
