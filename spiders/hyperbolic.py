@@ -40,7 +40,9 @@ class HyperbolicSpider(JsonListSpider):
             gpu_count=record["gpuCount"],
             vcpus=sum(node.get("vcpuCount") or node.get("cpuCount") or 0 for node in nodes) or None,
             ram=f"{sum(node.get('ramGb') or 0 for node in nodes)} GB",
-            disk=f"{sum(node['storageGb'] for node in nodes)} GB" if all(node.get("storageGb") for node in nodes) else None,
+            disk=f"{sum(node['storageGb'] for node in nodes)} GB"
+            if all(node.get("storageGb") for node in nodes)
+            else None,
             interconnect=network,
             region=record["region"],
             kind=record["machineType"],
