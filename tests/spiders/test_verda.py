@@ -1,0 +1,85 @@
+"""Verda: prices as text, spot that may be null, stock only with credentials."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spiders.shared.crawl import crawl
+from spiders.shared.source import RECORDED
+
+
+def test_s06_a_null_spot_price_is_not_filled(replay: Any) -> None:
+    h100 = [o for o in replay("verda", "2026-11-29-night").offers if o.gpu == "H100"]
+    assert [(o.purchase, o.price) for o in h100] == [("on_demand", Decimal("3.25"))]
+
+
+def test_s06_an_absent_spot_price_is_not_filled(replay: Any) -> None:
+    def without(url: str, body: Any) -> Any:
+        return [{key: value for key, value in record.items() if key != "spot_price"} for record in body]
+
+    assert {o.purchase for o in replay("verda", "2026-11-29-night", without).offers} == {"on_demand"}
+
+
+def test_f06_a_record_without_any_price_is_left_out_and_the_others_kept(replay: Any) -> None:
+    def priceless(url: str, body: Any) -> Any:
+        return [body[0] | {"price_per_hour": None, "spot_price": None}, *body[1:]]
+
+    offers = replay("verda", "2026-11-29-night", priceless).offers
+    assert not [o for o in offers if o.gpu == "B300"]
+    assert len(offers) == 17
+
+
+def test_text_prices_are_of_the_whole_instance(replay: Any) -> None:
+    eight = next(o for o in replay("verda", "2026-11-29-night").offers if o.gpu_count == 8 and o.purchase == "spot")
+    assert (eight.price, eight.usd_per_gpu_hour) == (Decimal("16.00"), Decimal("2.00"))
+
+
+def test_memory_is_told_for_all_gpus_together(replay: Any) -> None:
+    h200 = {o.gpu_count: o.vram_gib for o in replay("verda", "2026-11-29-night").offers if o.gpu == "H200"}
+    assert h200 == {1: 141, 8: 141}
+
+
+def test_without_credentials_stock_is_unknown(replay: Any) -> None:
+    read = replay("verda", "2026-11-29-night")
+    assert {(o.availability, o.region) for o in read.offers} == {("unknown", None)}
+
+
+def test_a02_the_places_are_those_of_the_answer(replay: Any) -> None:
+    read = replay("verda", "2026-11-30-keyed")
+    stock = {(o.instance_type, o.purchase, o.region, o.availability) for o in read.offers}
+    assert stock == {
+        ("1H200.141S.44V", "on_demand", None, "sold_out"),
+        ("1H200.141S.44V", "spot", None, "sold_out"),
+        ("1H100.80S.30V", "on_demand", "FIN-01", "available"),
+        ("1A100.22V", "on_demand", "FIN-01", "available"),
+        ("1A100.22V", "on_demand", "FIN-02", "available"),
+        ("1A100.22V", "spot", "FIN-02", "available"),
+    }
+
+
+def test_a02_a_place_that_no_table_knows_appears_and_a_closed_one_is_gone(replay: Any) -> None:
+    def moved(url: str, body: Any) -> Any:
+        if "instance-availability" not in url:
+            return body
+        return [place | {"location_code": place["location_code"].replace("FIN-01", "NOR-07")} for place in body]
+
+    places = {o.region for o in replay("verda", "2026-11-30-keyed", moved).offers}
+    assert places == {None, "NOR-07", "FIN-02"}
+
+
+def test_cpu_nodes_are_no_offers(replay: Any) -> None:
+    assert not [o for o in replay("verda", "2026-11-29-night").offers if o.instance_type == "CPU.4V.16G"]
+
+
+@pytest.mark.parametrize(("case", "access"), [("2026-11-29-night", "open"), ("2026-11-30-keyed", "VERDA_CLIENT_ID")])
+def test_which_way_in_was_taken(tmp_path: Path, case: str, access: str) -> None:
+    assert crawl("verda", tmp_path, recorded=RECORDED / "verda" / case).access == access
+
+
+def test_one_half_of_the_credentials_opens_nothing(tmp_path: Path) -> None:
+    half = {"VERDA_CLIENT_ID": "somebody"}
+    assert crawl("verda", tmp_path, recorded=RECORDED / "verda" / "2026-11-29-night", env=half).access == "open"
