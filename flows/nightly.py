@@ -263,7 +263,7 @@ def refresh_by_prefect(
     with watched(on_start, on_done):
         state = refresh_flow(
             store,
-            list(names) if names else None,
+            providers=list(names) if names else None,
             recorded=recorded,
             jobs=jobs,
             deadline_s=deadline_s,
