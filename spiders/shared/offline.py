@@ -54,6 +54,7 @@ def read_answers(
     loop is not touched.
     """
     spider = spider_of(name, module or module_of(name), keys or {})
+    spider.instant = min((entry.started for entry in entries if entry.started), default=spider.instant)
     reading = _Reading(spider, entries)
     thread = threading.Thread(target=lambda: asyncio.run(reading.run()), name=f"read {name}")
     thread.start()
