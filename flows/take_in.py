@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 REJECTS_KEPT = 20
+PORTION = 10_000
 
 State = Literal["done", "skipped", "failed", "quarantined"]
 
@@ -73,17 +75,17 @@ def take_in(lake: Lake, task: Task, report: CrawlReport) -> Outcome:
     rates = Rates(usd_rates(lake.rates()))
     scrape_id = f"{task.observed_at:%Y%m%dT%H%M%SZ}-{task.name}-{uuid.uuid4().hex[:8]}"
     context = Context(facts, scrape_id, task.observed_at, task.origin, sha, rates)
-    read = normalise(raw_offers(report.raw_path), context) if report.ok else Normalised()
+    offers, read = normalised(raw_offers(report.raw_path) if report.ok else (), context)
     crawled = gate.CrawlFacts(
         finished=report.ok,
         error_class=report.error_class,
         error=report.error,
-        records=len(read.offers) + len(read.rejects),
+        records=offers.num_rows + len(read.rejects),
         rejects=len(read.rejects),
         unmapped=sum(read.unmapped.values()),
     )
     past = history_of(lake, task.name, before=task.observed_at)
-    judgement = gate.judge(to_arrow(read.offers, Offer), provider=facts, crawl=crawled, history=past)
+    judgement = gate.judge(offers, provider=facts, crawl=crawled, history=past)
     scrape = scrape_of(task, report, scrape_id, sha)
     scrape.verdict = judgement.verdict
     scrape.checks = judgement.checks_json
@@ -93,8 +95,25 @@ def take_in(lake: Lake, task: Task, report: CrawlReport) -> Outcome:
     scrape.unmapped = json.dumps(dict(read.unmapped.most_common()), ensure_ascii=False) if read.unmapped else None
     scrape.rejected = rejected_json(read)
     moved = moves(lake, scrape, judgement.offers, past.known) if scrape.verdict in ACCEPTED else None
+    del past, offers  # a big provider's two nights are 200 MB, and writing needs as much again
     lake.commit(scrape, judgement.offers if scrape.verdict != "failed" else None, moved)
     return outcome_of(report, scrape, judgement, moved.num_rows if moved is not None else 0)
+
+
+def normalised(records: Iterable[RawOffer], context: Context) -> tuple[pa.Table, Normalised]:
+    """The offers as a table in Offer's schema, and what could not be read.
+
+    In portions: 100,000 Offers at once are 100 MB of Python objects, as Arrow they are 30.
+    """
+    import pyarrow as pa
+
+    whole, tables, remaining = Normalised(), [], iter(records)
+    while portion := list(islice(remaining, PORTION)):
+        read = normalise(portion, context)
+        tables.append(to_arrow(read.offers, Offer))
+        whole.rejects += read.rejects
+        whole.unmapped += read.unmapped
+    return pa.concat_tables(tables) if tables else to_arrow([], Offer), whole
 
 
 def moves(lake: Lake, scrape: Scrape, offers: pa.Table, before: pa.Table | None) -> pa.Table | None:

@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -92,8 +93,9 @@ def to_arrow(records: Sequence[Any], record: type) -> pa.Table:
     import pyarrow as pa
 
     schema = arrow_schema(record)
+    values = zip(*map(attrgetter(*schema.names), records), strict=True) if records else ((),) * len(schema)
     return pa.Table.from_arrays(
-        [pa.array([getattr(r, field.name) for r in records], type=field.type) for field in schema], schema=schema
+        [pa.array(column, type=field.type) for column, field in zip(values, schema, strict=True)], schema=schema
     )
 
 
