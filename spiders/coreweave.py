@@ -15,6 +15,7 @@ from parsel import Selector
 
 from schemas.raw_offer import Purchase, RawOffer
 from spiders.shared.base import Document
+from spiders.shared.errors import LayoutChanged
 from spiders.shared.shapes.html_table import HtmlTableSpider, column, dollars, labelled, with_unit, words
 
 
@@ -37,12 +38,19 @@ class CoreweaveSpider(HtmlTableSpider):
                     yield from self.read_row(labels, row, region)
 
     def read_row(self, labels: list[str], row: Selector, region: str | None) -> Iterator[RawOffer]:
-        """On demand and spot of one row; the copy for small screens has cells of another class."""
+        """On demand and spot of one row; the copy for small screens must not say otherwise."""
         cells = labelled(labels, row.css(".table-grid > .table-v2-cell"))
         vram, ram, disk = (column(labels, word) for word in ("VRAM", "System RAM", "Local Storage"))
-        purchases: tuple[tuple[str, Purchase], ...] = (("On-Demand", "on_demand"), ("Spot", "spot"))
-        for word, purchase in purchases:
-            if price := dollars(cells.get(column(labels, word), "")):
+        purchases: tuple[tuple[str, Purchase, str], ...] = (
+            ("On-Demand", "on_demand", ".instance-price"),
+            ("Spot", "spot", ".spot-price"),
+        )
+        for word, purchase, copied in purchases:
+            price = dollars(cells.get(column(labels, word), ""))
+            for copy in filter(None, (dollars(words(item)) for item in row.css(f"{copied} .item-value"))):
+                if copy != price:
+                    raise LayoutChanged(f"expected {copy} as {word} price of {cells}")
+            if price:
                 yield RawOffer(
                     purchase=purchase,
                     price=price,

@@ -47,7 +47,7 @@ class LambdaSpider(HtmlTableSpider):
                     currency="USD",
                     price_unit="gpu-hour",
                     accelerator=row.attrib["data-plan"],
-                    gpu_count=tab_of(row).casefold().removesuffix("x"),
+                    gpu_count=tab_of(row).casefold().partition("x")[0],
                     vram=cells["VRAM/GPU"],
                     vcpus=cells.get("vCPUs"),
                     ram=cells.get("RAM"),

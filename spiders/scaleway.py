@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from scrapy.http import Request, Response
-from w3lib.url import add_or_replace_parameter, url_query_parameter
 
 from schemas.places import regions
 from schemas.raw_offer import RawOffer
@@ -83,16 +82,3 @@ class ScalewaySpider(PagedJsonSpider):
     def zone(self, response: Response) -> str:
         """The zone that an address asks about."""
         return response.url.partition("/zones/")[2].partition("/")[0]
-
-    def next_page(self, response: Response) -> str | None:
-        """The same address with the next number, as long as the `Link` header names a next page."""
-        if b'rel="next"' not in (response.headers.get("Link") or b""):
-            return None
-        return add_or_replace_parameter(
-            response.url, "page", str(int(url_query_parameter(response.url, "page", "1")) + 1)
-        )
-
-    def total(self, response: Response) -> int | None:
-        """`X-Total-Count`, the number of types in the zone."""
-        count = response.headers.get("X-Total-Count")
-        return int(count) if count else None

@@ -58,5 +58,17 @@ def test_columns_are_found_by_their_label(replay: Any) -> None:
     assert (h100.vcpus, h100.ram_gib) == (2048, 128)
 
 
+def test_a_cell_that_slipped_in_is_noticed(failing: Any) -> None:
+    cell = '<div class="table-v2-cell"><div>80</div></div>'
+    report = failing("coreweave", "2026-11-29-night", lambda url, body: body.replace(cell, cell + cell, 1))
+    assert (report.error_class, report.offers) == ("LayoutChanged", 0)
+
+
+def test_cells_behind_the_last_column_are_not_read(replay: Any) -> None:
+    cell = '<div class="table-v2-cell"><div>$6.16</div></div>'
+    more = replay("coreweave", "2026-11-29-night", lambda url, body: body.replace(cell, cell + cell))
+    assert rows(more) == rows(replay("coreweave", "2026-11-29-night"))
+
+
 def test_cpu_nodes_are_no_offers(replay: Any) -> None:
     assert not [raw for raw in replay("coreweave", "2026-11-29-night").raw if "Genoa" in str(raw)]

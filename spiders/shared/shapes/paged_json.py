@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from scrapy.http import Request, Response
+from w3lib.url import add_or_replace_parameter
 
 from spiders.shared.base import Batch
 from spiders.shared.errors import Truncated
 from spiders.shared.shapes.json_list import JsonListSpider
 
+NEXT = re.compile(r'[?&]page=(\d+)[^>]*>;\s*rel="?next"?')
+
 
 class PagedJsonSpider(JsonListSpider):
-    """Set what JsonListSpider wants, with the reader `parse_page`; write `read`, `next_page` and, where the provider
-    counts its records, `total`.
+    """Set what JsonListSpider wants, with the reader `parse_page`; write `read` and, where the provider tells them
+    otherwise than in the headers `Link` and `X-Total-Count`, `next_page` and `total`.
 
     A page that fails fails the crawl. Pages that end before `total` records came are Truncated, for half a list would
     look as if the other half were gone.
@@ -47,9 +51,11 @@ class PagedJsonSpider(JsonListSpider):
             raise Truncated(f"expected {total} records, got {seen} up to {response.url}")
 
     def next_page(self, response: Response) -> str | None:
-        """Address of the page after this one, None on the last."""
-        raise NotImplementedError
+        """Address of the page after this one, None on the last: here the number that a `Link` header calls next."""
+        following = NEXT.search((response.headers.get("Link") or b"").decode("latin-1"))
+        return add_or_replace_parameter(response.url, "page", following[1]) if following else None
 
     def total(self, response: Response) -> int | None:
-        """How many records the provider says there are on all pages together, None where it does not say."""
-        return None
+        """How many records all pages hold together, None where it is not said: here what `X-Total-Count` says."""
+        count = response.headers.get("X-Total-Count")
+        return int(count) if count else None
