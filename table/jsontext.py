@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -57,4 +57,7 @@ _BY_TYPE: dict[type, Callable[[Any], str]] = {
     Decimal: lambda value: plain(value) if value.is_finite() else "null",
     datetime: lambda value: f'"{iso(value)}"',
     date: lambda value: f'"{value.isoformat()}"',
+    time: lambda value: f'"{value.isoformat()}"',
+    timedelta: lambda value: f'"{value}"',
+    bytes: lambda value: f'"{value.hex()}"',
 }

@@ -107,18 +107,26 @@ class View:
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def rows_of(table: pa.Table) -> list[Row]:
-    """The rows of an Arrow table. Instants are counted by hand: pyarrow would import pandas for them, most of a second."""
+    """The rows of an Arrow table. Instants are counted by hand: pyarrow would import pandas for them."""
     import pyarrow as pa
 
     columns = []
     for column in table.columns:
         if pa.types.is_timestamp(column.type):
             counts = [count for chunk in column.chunks for count in chunk.view(pa.int64()).to_pylist()]
-            columns.append([None if count is None else EPOCH + timedelta(microseconds=count) for count in counts])
+            columns.append([_instant(count, PER_SECOND[column.type.unit]) for count in counts])
         else:
             columns.append(column.to_pylist())
     names = table.column_names
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _instant(count: int | None, per_second: int) -> datetime | None:
+    if count is None:
+        return None
+    seconds, part = divmod(count, per_second)
+    return EPOCH + timedelta(seconds=seconds, microseconds=part * 10**6 // per_second)

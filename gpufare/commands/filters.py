@@ -100,6 +100,7 @@ def build(
     segment: Iterable[str] = (),
     in_stock: bool = False,
     fractional: bool = False,
+    offer_keys: Iterable[str] = (),
     usual_purchase: tuple[str, ...] = ("on_demand",),
 ) -> Filters:
     """What was typed as Filters. Raises UsageFault with the nearest right name."""
@@ -126,6 +127,7 @@ def build(
         in_stock=in_stock,
         max_price=_price(max_price),
         fractional=fractional,
+        offer_keys=tuple(offer_keys),
     )
 
 

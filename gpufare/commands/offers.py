@@ -10,7 +10,17 @@ import click
 from gpufare import args
 from gpufare.cli import settings
 from gpufare.commands.filters import HARDWARE, MACHINE, build, described, filter_options
-from gpufare.commands.options import Output, columns_option, completion, emit, examples, output_options, zone_option
+from gpufare.commands.options import (
+    Output,
+    columns_option,
+    completion,
+    emit,
+    examples,
+    limit_option,
+    most_rows,
+    output_options,
+    zone_option,
+)
 from table import offers as shown_offers
 from table.cells import instant
 from table.view import View
@@ -19,7 +29,6 @@ if TYPE_CHECKING:
     from storage.filters import Filters
     from storage.query import OffersAnswer
 
-MOST = 50
 # What a filter is about is shown, so that the reader sees that it held.
 SHOWN_FOR = {"vendors": "vendor", "segments": "segment", "total_vram": "total_vram_gib", "countries": "country"}
 
@@ -54,7 +63,7 @@ def _sorts() -> list[str]:
     "--sort", default="usd_per_gpu_hour", metavar="KEY", shell_complete=completion(_sorts),
     help="usd_per_gpu_hour, price, spot, vram, total_vram, count, provider, gpu, region, age, availability.",
 )  # fmt: skip
-@click.option("--limit", type=click.IntRange(min=0), help=f"At most so many rows; a table without it stops at {MOST}.")
+@limit_option
 @columns_option(offer_columns)
 @click.option("--as-of", metavar="TIME", help="The table as it stood then: a day, a time, yesterday, 90d.")
 @click.option("--known-at", metavar="TIME", help="What was believed then; corrections came later.")
@@ -91,8 +100,7 @@ def offers_command(
     at = args.moment(as_of, now, end_of_day=True) if as_of else None
     known = args.moment(known_at, now, end_of_day=True) if known_at else None
     reader = args.zone(zone) if zone else None
-    most = limit if limit is not None else MOST if out.format == "table" and not out.to else None
-    answer = offers(lake, filters, now=now, as_of=at, known_at=known, sort=key, limit=most)
+    answer = offers(lake, filters, now=now, as_of=at, known_at=known, sort=key, limit=most_rows(limit, out))
     view = offers_view(
         answer,
         filters,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -18,8 +18,12 @@ from table.formats import FORMATS, lines, write_parquet
 from table.terminal import Terminal
 from table.view import View
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 NO_ROWS = 4
+MOST = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,9 @@ def columns_option(known: Callable[[], list[str]]) -> Callable[[Function], Funct
     )
 
 
+limit_option = click.option(
+    "--limit", type=click.IntRange(min=0), help=f"At most so many rows; a table without it stops at {MOST}."
+)
 zone_option = click.option("--zone", "--tz", metavar="ZONE", help="Time zone of the table, such as Asia/Ho_Chi_Minh.")
 
 
@@ -98,6 +105,19 @@ def gpu_models() -> list[str]:
 def examples(*texts: str) -> str:
     """The epilog of a help page."""
     return "\b\nExamples:\n" + "\n".join(f"  gpufare {text}" for text in texts)
+
+
+def most_rows(limit: int | None, out: Output) -> int | None:
+    """How many rows are wanted: a table on a screen stops by itself, what a program reads does not."""
+    return limit if limit is not None else MOST if out.format == "table" and not out.to else None
+
+
+def first_rows(table: pa.Table, limit: int | None, out: Output) -> tuple[pa.Table, list[str]]:
+    """The rows that are wanted, and the note that says how many there were."""
+    most = most_rows(limit, out)
+    if most is None or table.num_rows <= most:
+        return table, []
+    return table.slice(0, most), [f"{most} rows of {table.num_rows}; --limit {table.num_rows} shows all"]
 
 
 def emit(view: View, out: Output) -> None:

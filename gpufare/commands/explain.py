@@ -1,0 +1,164 @@
+"""`offers --explain`: what the first row won against, and what kept cheaper rows out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from table import offers as shown_offers
+from table.cells import money, number, share
+from table.view import Row, View
+
+if TYPE_CHECKING:
+    from storage.filters import Filters, Gpu
+    from storage.lake import Lake
+    from storage.query import OffersAnswer
+
+TOLD = 10
+RUNNERS_UP = 3
+
+
+def explained(view: View, lake: Lake, filters: Filters, answer: OffersAnswer, known_at: datetime | None) -> View:
+    """The view with the three runners-up and every cheaper row that a filter, the gate or its age kept out."""
+    from storage.filters import Filters, Gpu
+    from storage.query import offers
+
+    # Everything of the same cards, whatever else was asked: what the filters took away is the difference.
+    everything = Filters(purchase=(), gpus=tuple(Gpu(model) for model in dict.fromkeys(g.model for g in filters.gpus)))
+    rows = offers(lake, everything, now=answer.as_of, as_of=answer.as_of, known_at=known_at)
+    shown = offers(lake, filters, now=answer.as_of, as_of=answer.as_of, known_at=known_at, sort=answer.sort, limit=4)
+    first = view_rows(shown)
+    best = first[0]["usd_per_gpu_hour"] if first else None
+    kept_out = [
+        {**row, "reasons": reasons}
+        for row in [*view_rows(rows), *_withheld(lake, filters, answer, known_at)]
+        if (reasons := why_not(row, filters)) and _cheaper(row, best)
+    ]
+    kept_out.sort(key=lambda row: (row["usd_per_gpu_hour"] is None, row["usd_per_gpu_hour"], row["offer_key"]))
+    steps = Counter(reason.split(":")[0] for row in kept_out for reason in row["reasons"])
+    runners_up = [_brief(row) for row in first[1 : 1 + RUNNERS_UP]]
+    extra = {
+        "explain": {
+            "runners_up": runners_up,
+            "excluded": [{**_brief(row), "reasons": row["reasons"]} for row in kept_out],
+            "excluded_by": dict(steps.most_common()),
+        }
+    }
+    return replace(view, extra={**view.extra, **extra}, notes=[*view.notes, *_told(first, kept_out, steps)])
+
+
+def view_rows(answer: OffersAnswer) -> list[dict[str, Any]]:
+    """The rows of an answer as dicts."""
+    from table.view import rows_of
+
+    return [dict(row) for row in rows_of(answer.table)]
+
+
+def _cheaper(row: Row, best: Any) -> bool:
+    """A row without a price is no cheaper one; where nothing matched, every row is told."""
+    price = row["usd_per_gpu_hour"]
+    return best is None or (price is not None and price < best)
+
+
+def _withheld(
+    lake: Lake, filters: Filters, answer: OffersAnswer, known_at: datetime | None
+) -> Iterable[dict[str, Any]]:
+    """Rows that the gate holds back, of the cards in question."""
+    from storage.flags import WITHHELD
+    from storage.query import current
+    from table.view import rows_of
+
+    models = {gpu.model for gpu in filters.gpus}
+    for scrape in current(lake, answer.as_of, known_at):
+        for row in rows_of(lake.snapshot(scrape.scrape_id)):
+            if WITHHELD in (row["flags"] or ()) and (not models or row["gpu"] in models):
+                yield {**row, "age_s": scrape.age_s, "stale": scrape.stale}
+
+
+def why_not(row: Row, filters: Filters) -> list[str]:
+    """Every reason for which a row is not in the answer; empty where it is."""
+    from schemas.places import continent_of
+    from storage.flags import WITHHELD
+
+    f = filters
+    count, vram = row["gpu_count"], row["vram_gib"]
+    total = None if count is None or vram is None else count * vram
+    odd = [flag for flag in row["flags"] or () if flag != WITHHELD]
+    price = row["usd_per_gpu_hour"]
+    checks: Sequence[tuple[bool, str]] = (
+        (WITHHELD in (row["flags"] or ()), f"withheld by the gate: {', '.join(odd) or 'odd'}"),
+        (bool(f.gpus) and not any(_is(row, gpu) for gpu in f.gpus), f"wrong variant: {shown_offers.gpu_name(row)}"),
+        (bool(f.vendors) and row["vendor"] not in f.vendors, f"wrong vendor: {row['vendor'] or '?'}"),
+        (
+            not _in(count, f.counts) and not (f.fractional and count is not None and 0 < count < 1),
+            "fraction of a GPU: " + share(count)
+            if count is not None and count < 1
+            else f"wrong number of GPUs: {share(count)}",
+        ),
+        (not _in(vram, f.vram), f"wrong VRAM: {number(vram)} GiB"),
+        (not _in(total, f.total_vram), f"wrong total VRAM: {number(total)} GiB"),
+        (bool(f.providers) and row["provider"] not in f.providers, f"other provider: {row['provider']}"),
+        (_not_one_of(row["region"], f.regions), f"other region: {row['region'] or '?'}"),
+        (bool(f.countries) and row["country"] not in f.countries, f"other country: {row['country'] or '?'}"),
+        (
+            bool(f.continents) and continent_of(row["country"]) not in f.continents,
+            f"other continent: {continent_of(row['country']) or '?'}",
+        ),
+        (bool(f.purchase) and row["purchase"] not in f.purchase, f"other purchase: {row['purchase']}"),
+        (bool(f.tiers) and row["tier"] not in f.tiers, f"other tier: {row['tier'] or '?'}"),
+        (bool(f.segments) and row["segment"] not in f.segments, f"other segment: {row['segment'] or '?'}"),
+        (f.max_price is not None and (price is None or price > f.max_price), f"above the price: {money(price)}"),
+        (
+            f.in_stock and row["availability"] not in {"available", "limited"},
+            "no stock" if row["availability"] == "sold_out" else "stock unknown",
+        ),
+        (f.in_stock and bool(row["stale"]), "stale: past the provider's window"),
+    )
+    return [reason for excluded, reason in checks if excluded]
+
+
+def _is(row: Row, gpu: Gpu) -> bool:
+    return (
+        row["gpu"] == gpu.model
+        and (gpu.form_factor is None or row["form_factor"] == gpu.form_factor)
+        and (gpu.vram_gib is None or abs((row["vram_gib"] or 0) - gpu.vram_gib) <= 0.07 * gpu.vram_gib)
+        and (gpu.count is None or row["gpu_count"] == gpu.count)
+    )
+
+
+def _in(value: float | None, span: tuple[float | None, float | None] | None) -> bool:
+    if span is None:
+        return True
+    low, high = span
+    return value is not None and (low is None or value >= low) and (high is None or value <= high)
+
+
+def _not_one_of(region: str | None, wanted: Sequence[str]) -> bool:
+    return bool(wanted) and (region or "").lower() not in {name.lower() for name in wanted}
+
+
+def _brief(row: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("offer_key", "provider", "gpu", "form_factor", "gpu_count", "purchase", "region", "usd_per_gpu_hour")
+    return {name: row[name] for name in names}
+
+
+def _told(first: list[dict[str, Any]], kept_out: list[dict[str, Any]], steps: Counter[str]) -> list[str]:
+    lines = []
+    for rank, row in enumerate(first[1 : 1 + RUNNERS_UP], 1):
+        lines.append(f"runner-up {rank}: {shown_offers.line(row)}{_gap(first[0], row)}")
+    what = "cheaper rows kept out" if first else "rows kept out"
+    if not kept_out:
+        return [*lines, "no cheaper row was kept out"]
+    lines.append(f"{len(kept_out)} {what}: " + ", ".join(f"{n} {reason}" for reason, n in steps.most_common()))
+    lines += [f"kept out: {shown_offers.line(row)}: {'; '.join(row['reasons'])}" for row in kept_out[:TOLD]]
+    if len(kept_out) > TOLD:
+        lines.append(f"and {len(kept_out) - TOLD} more; -o json tells them all")
+    return lines
+
+
+def _gap(best: Row, row: Row) -> str:
+    low, price = best["usd_per_gpu_hour"], row["usd_per_gpu_hour"]
+    return f" (+{money(price - low)} $/GPU-h)" if low is not None and price is not None and price >= low else ""
