@@ -1,0 +1,71 @@
+"""Amazon Web Services: EC2 instances with accelerators, from the documents behind its own price pages.
+
+Docs:  https://aws.amazon.com/ec2/pricing/on-demand/, https://aws.amazon.com/ec2/spot/pricing/,
+       https://aws.amazon.com/ec2/spot/instance-advisor/
+Gives: on-demand price of every location (regions, local zones, wavelength zones), one spot price for a region, the
+       band of interruption of a type in a region, vCPUs, memory, disk, network
+Lacks: GPU model, count and memory (all stand in the type's name only), stock, spot prices by zone, China, reserved
+       terms, the previous generation
+Quirk: none of these documents is documented; a location without instances answers 404. Without the advisor the crawl
+       fails, for a risk that was there yesterday must not look unknown today
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from urllib.parse import quote
+
+from scrapy.http import Request, Response
+
+from schemas.places import regions
+from spiders.aws import advisor, on_demand, spot
+from spiders.shared.base import Batch, Document, ProviderSpider, having, json_of
+
+LOCATIONS = "https://b0.p.awsstatic.com/locations/1.0/aws/current/locations.json"
+ON_DEMAND = "https://b0.p.awsstatic.com/pricing/2.0/meteredUnitMaps/ec2/USD/current/ec2-ondemand-without-sec-sel"
+SPOT = "https://website.spot.ec2.aws.a2z.com/spot.json"
+ADVISOR = "https://spot-bid-advisor.s3.amazonaws.com/spot-advisor-data.json"
+
+
+class AwsSpider(ProviderSpider):
+    """Asks for every location that AWS lists, and for the spot prices once the advisor's bands are there."""
+
+    name = "aws"
+    allowed_domains = ("website.spot.ec2.aws.a2z.com",)
+    documents = (
+        Document(r"/aws/current/locations\.json", "read_locations"),
+        Document(r"/ec2-ondemand-without-sec-sel/[^/]+/Linux/index\.json", "read_on_demand"),
+        Document(r"/spot\.js(on)?($|\?)", "read_spot"),
+        Document(r"/spot-advisor-data\.json", "read_advisor"),
+    )
+
+    async def start(self) -> AsyncIterator[Request]:
+        """The list of locations and the advisor; all else follows from these."""
+        yield Request(LOCATIONS, callback=self.read_locations, dont_filter=True)
+        yield Request(ADVISOR, callback=self.read_advisor, dont_filter=True)
+
+    def read_locations(self, response: Response) -> Iterator[Request]:
+        """One document for each location."""
+        for place in having(json_of(response).values(), ("name", "code"), response.url):
+            url = f"{ON_DEMAND}/{quote(place['name'], safe='()')}/Linux/index.json"
+            meta = {"handle_httpstatus_list": [404]}
+            yield Request(url, callback=self.read_on_demand, meta=meta, cb_kwargs={"code": place["code"]})
+
+    def read_on_demand(self, response: Response, code: str | None = None) -> Iterator[Batch]:
+        """The on-demand offers of one location; `code` is its region's code as the list of locations says."""
+        if response.status != 404:
+            yield self.batch(response, on_demand.offers(json_of(response), response.url, code, region_code))
+
+    def read_advisor(self, response: Response) -> Iterator[Request]:
+        """The bands of interruption go on to the spot prices; they are no offers."""
+        bands = advisor.bands(json_of(response), response.url)
+        yield Request(SPOT, callback=self.read_spot, cb_kwargs={"bands": bands})
+
+    def read_spot(self, response: Response, bands: advisor.Bands | None = None) -> Iterator[Batch]:
+        """The spot offers of every region."""
+        yield self.batch(response, spot.offers(json_of(response), response.url, bands or {}, region_code))
+
+
+def region_code(name: str) -> str:
+    """The code of a region that is called by its location's or its old name; the name itself where none is known."""
+    return next((place.region for place in regions("aws") if name == place.alias), name)
