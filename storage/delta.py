@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -57,14 +58,25 @@ class LedgerTable:
     """A Delta table under a store. Rows are only ever added; every append carries an id and lands at most once."""
 
     def __init__(
-        self, uri: str, name: str, schema: pa.Schema, partition: str | None, options: dict[str, str] | None
+        self, uri: str, name: str, record: type, partition: str | None, options: dict[str, str] | None
     ) -> None:
         self.uri = uri
         self.name = name
-        self.schema = schema
+        self.record = record
         self.partition = partition
         self.options = options
         self._opened: DeltaTable | None = None
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The record's columns and the partition; made on use, for a reader needs no Arrow schema."""
+        from schemas.record import arrow_schema
+
+        if self.partition is None:
+            return arrow_schema(self.record)
+        import pyarrow as pa
+
+        return arrow_schema(self.record).append(pa.field(self.partition, pa.string(), nullable=False))
 
     def opened(self, *, again: bool = False) -> DeltaTable | None:
         """The table as last read from its log, read anew if `again`; None where there is none."""

@@ -47,16 +47,28 @@ class NotFound(StoreError):
 @contextmanager
 def told(doing: str, where: str) -> Iterator[None]:
     """Turn what deltalake, DuckDB, Arrow or the operating system raise inside into one StoreError."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except OSError as error:
+        raise StoreError(one_line(doing, where, error)) from error
+    except Exception as error:
+        # Whose error it is decides; the libraries are imported only where one of them failed.
+        if not _of_the_store(error):
+            raise
+        raise StoreError(one_line(doing, where, error)) from error
+
+
+def _of_the_store(error: Exception) -> bool:
     import duckdb
     import pyarrow as pa
     from deltalake.exceptions import DeltaError
 
-    try:
-        yield
-    except (StoreError, duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException):
-        raise  # the last three are faults of a statement, not of the store
-    except (DeltaError, duckdb.Error, pa.ArrowException, OSError) as error:
-        raise StoreError(one_line(doing, where, error)) from error
+    # These three are faults of a statement, not of the store.
+    if isinstance(error, duckdb.ParserException | duckdb.BinderException | duckdb.CatalogException):
+        return False
+    return isinstance(error, DeltaError | duckdb.Error | pa.ArrowException)
 
 
 def one_line(doing: str, where: str, error: BaseException) -> str:

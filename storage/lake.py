@@ -21,7 +21,7 @@ from schemas.record import arrow_schema, from_arrow, to_arrow
 from schemas.scrape import Scrape
 from storage.delta import DataFile, LedgerTable, is_remote, join
 from storage.errors import NoStore, NotFound, StoreError, StoreOriginError, told
-from storage.reading import ask, connect, relation, shaped
+from storage.reading import Answer, ask, connect, relation, shaped
 from storage.visible import END_OF_TIME, with_visible
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ RECORDS: dict[str, type] = {"snapshots": Offer, "changes": Change, "scrapes": Sc
 PARTITIONED = ("snapshots", "changes")
 ORIGIN_KEY = "gpufare.origin"
 DESCRIPTIONS = {"live": "Live prices.", "recording": "SAMPLE, not market prices."}
+# deltalake 1.6 panics on these in a path, or writes elsewhere.
+REFUSED_SIGNS = "[]|^%\\"
 # What may be stored where: what was imported is history of the market, so it lies beside live rows.
 KEPT_IN = {"live": "live", "import": "live", "recording": "recording"}
 
@@ -61,6 +63,10 @@ class Lake:
         A store is made with its kind in one atomic step: the first of two processes decides, the second is told.
         """
         lake = cls(str(path), storage_options)
+        if not is_remote(lake.path) and (refused := [sign for sign in REFUSED_SIGNS if sign in lake.path]):
+            raise StoreError(
+                f"a store's path may not hold {' '.join(refused)} ({lake.path}); name another with --data DIR"
+            )
         kind = KEPT_IN[origin] if origin else None
         scrapes = lake.table("scrapes")
         if create and kind:
@@ -92,14 +98,9 @@ class Lake:
     def table(self, name: str) -> LedgerTable:
         """One of the four tables: snapshots, changes, scrapes, rates."""
         if name not in self._tables:
-            schema = arrow_schema(RECORDS[name])
-            partition = None
-            if name in PARTITIONED:
-                import pyarrow as pa
-
-                partition = "month"
-                schema = schema.append(pa.field(partition, pa.string(), nullable=False))
-            self._tables[name] = LedgerTable(join(self.path, name), name, schema, partition, self.storage_options)
+            partition = "month" if name in PARTITIONED else None
+            uri = join(self.path, name)
+            self._tables[name] = LedgerTable(uri, name, RECORDS[name], partition, self.storage_options)
         return self._tables[name]
 
     def refresh(self) -> None:
@@ -159,6 +160,12 @@ class Lake:
                     raise ValueError(f"rows of scrape {scrape.scrape_id} differ from it in {name}")
 
     # Reading.
+
+    def asked(self, sql: str, **params: Any) -> Answer:
+        """A question whose answer is fetched on use, as Arrow or as rows."""
+        if self._connection is None:
+            self._connection = connect()
+        return Answer(self._connection, sql, params)
 
     def query(self, sql: str, tables: Mapping[str, pa.Table] | None = None, **params: Any) -> pa.Table:
         """DuckDB's answer as Arrow; `tables` are Arrow tables at hand that the statement may name."""

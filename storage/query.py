@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from schemas.offer import Offer
@@ -17,6 +17,7 @@ from storage.errors import NotFound
 from storage.filters import Filters, Gpu
 from storage.flags import WITHHELD
 from storage.lake import Lake
+from storage.reading import Answer
 from storage.visible import END_OF_TIME, with_current
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["SORTS", "Current", "Filters", "Gpu", "OffersAnswer", "Shown", "current", "offers", "show"]
 
 DEFAULT_FRESH_H = 36
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+TOTAL = "_total"
 # Rows that are equal in what is sorted by always come in the same order.
 TIES = (
     "usd_per_gpu_hour ASC NULLS LAST, usd_per_hour ASC NULLS LAST,"
@@ -77,16 +78,33 @@ class OffersAnswer:
     stale: providers whose snapshot is past its window; carried_forward: those whose later attempt failed.
     """
 
-    table: pa.Table
+    asked: Answer
     as_of: datetime
     newest: datetime | None
-    total: int
     stale: list[str]
     carried_forward: list[str]
     filters: dict[str, Any]
     gpus: list[str]
     sort: str
     origin: str
+
+    @property
+    def table(self) -> pa.Table:
+        """The rows as Arrow."""
+        return self.asked.table.drop_columns([TOTAL])
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows as dicts."""
+        return [{name: value for name, value in row.items() if name != TOTAL} for row in self.asked.rows]
+
+    @property
+    def total(self) -> int:
+        """How many rows there are before the limit."""
+        if "table" in vars(self.asked):  # asked once already
+            counts = self.asked.table[TOTAL]
+            return int(counts[0].as_py()) if len(counts) else 0
+        return int(self.asked.rows[0][TOTAL]) if self.asked.rows else 0
 
 
 def fresh_for_h(provider: str) -> float:
@@ -97,9 +115,9 @@ def fresh_for_h(provider: str) -> float:
 
 def current(lake: Lake, as_of: datetime, known_at: datetime | None = None) -> list[Current]:
     """The snapshot of each provider at a moment, as known at another (default: as known today)."""
-    rows = lake.query(
+    answer = lake.asked(
         f"""WITH {with_current(lake.relation("scrapes"))}
-        SELECT provider, scrape_id, epoch_us(observed_at) AS at_us, EXISTS (
+        SELECT provider, scrape_id, observed_at, EXISTS (
             SELECT 1 FROM judged j WHERE j.provider = c.provider AND j.observed_at > c.observed_at
             AND j.observed_at <= $as_of AND j.verdict NOT IN ('accepted', 'accepted_with_warnings')) AS carried
         FROM current c ORDER BY provider""",
@@ -107,8 +125,8 @@ def current(lake: Lake, as_of: datetime, known_at: datetime | None = None) -> li
         known_at=known_at or END_OF_TIME,
     )
     found = []
-    for row in rows.to_pylist():
-        at = EPOCH + timedelta(microseconds=row["at_us"])
+    for row in answer.rows:
+        at = row["observed_at"]
         age = (as_of - at).total_seconds()
         stale = age > fresh_for_h(row["provider"]) * 3600
         found.append(Current(row["provider"], row["scrape_id"], at, age, stale, row["carried"]))
@@ -146,23 +164,21 @@ def offers(
     source = lake.relation("snapshots", scrape_ids=ids, providers=[c.provider for c in seen], gpus=models)
     names = ", ".join(columns(Offer))
     spot = f", {_spot_price()} AS spot_usd_per_gpu_hour, purchase AS asked_purchase" if sort == "spot" else ""
-    rows = lake.query(
+    answer = lake.asked(
         f"""WITH seen AS ({_values(seen)}),
         every AS (SELECT o.*, s.age_s, s.stale, s.carried_forward{spot}
             FROM {source} o JOIN seen s USING (scrape_id) WHERE o.scrape_id IN $ids)
         SELECT {names}, age_s, stale, carried_forward{", spot_usd_per_gpu_hour" if spot else ""},
-            count(*) OVER () AS _total
+            count(*) OVER () AS {TOTAL}
         FROM every WHERE {where.sql()} ORDER BY {order}, {TIES} LIMIT $limit""",
         ids=ids,
         limit=2**31 if limit is None else limit,
         **where.params,
     )
-    total = rows["_total"][0].as_py() if rows.num_rows else 0
     return OffersAnswer(
-        table=rows.drop_columns(["_total"]),
+        asked=answer,
         as_of=at,
         newest=max((c.observed_at for c in seen), default=None),
-        total=total,
         stale=[c.provider for c in seen if c.stale],
         carried_forward=[c.provider for c in seen if c.carried_forward],
         filters=filters.described(),

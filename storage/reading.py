@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from schemas.record import columns
@@ -69,6 +70,32 @@ def ask(connection: duckdb.DuckDBPyConnection, sql: str, params: Mapping[str, An
     """The answer as Arrow. Raises StoreError where a file is missing or does not hold what the log says."""
     with told("cannot read", "the store"):
         return connection.sql(sql, params=dict(params or {})).to_arrow_table()
+
+
+class Answer:
+    """A question that is asked once its answer is wanted: as Arrow, or as rows.
+
+    Rows come from DuckDB itself and need no pyarrow, whose import takes as long as the question. Raises StoreError as
+    `ask` does.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, sql: str, params: Mapping[str, Any]) -> None:
+        self._connection = connection
+        self._sql = sql
+        self._params = dict(params)
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """The answer as Arrow."""
+        return ask(self._connection, self._sql, self._params)
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The answer as one dict for each row; instants are UTC, money is Decimal."""
+        with told("cannot read", "the store"):
+            found = self._connection.sql(self._sql, params=self._params)
+            names = found.columns
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
 def shaped(table: pa.Table, record: type) -> pa.Table:
