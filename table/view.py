@@ -59,6 +59,8 @@ class View:
     header: Sequence[str] = ()
     notes: Sequence[str] = ()
     only: Sequence[str] | None = None
+    columns: Sequence[str] | None = None
+    """Names of all columns, for an answer of rows that may be none."""
     most: int | None = None
     """At most so many rows on a terminal; other formats write all."""
 
@@ -71,6 +73,8 @@ class View:
         """Names of the columns that are written."""
         if self.only is not None:
             names = list(self.only)
+        elif isinstance(self.data, Sequence) and self.columns is not None:
+            names = list(self.columns)
         elif isinstance(self.data, Sequence):
             names = list(self.data[0]) if self.data else [column.name for column in self.shown if column.name]
         else:

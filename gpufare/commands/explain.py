@@ -30,11 +30,11 @@ def explained(view: View, lake: Lake, filters: Filters, answer: OffersAnswer, kn
     everything = Filters(purchase=(), gpus=tuple(Gpu(model) for model in dict.fromkeys(g.model for g in filters.gpus)))
     rows = offers(lake, everything, now=answer.as_of, as_of=answer.as_of, known_at=known_at)
     shown = offers(lake, filters, now=answer.as_of, as_of=answer.as_of, known_at=known_at, sort=answer.sort, limit=4)
-    first = view_rows(shown)
+    first = shown.rows
     best = first[0]["usd_per_gpu_hour"] if first else None
     kept_out = [
         {**row, "reasons": reasons}
-        for row in [*view_rows(rows), *_withheld(lake, filters, answer, known_at)]
+        for row in [*rows.rows, *_withheld(lake, filters, answer, known_at)]
         if (reasons := why_not(row, filters)) and _cheaper(row, best)
     ]
     kept_out.sort(key=lambda row: (row["usd_per_gpu_hour"] is None, row["usd_per_gpu_hour"], row["offer_key"]))
@@ -48,13 +48,6 @@ def explained(view: View, lake: Lake, filters: Filters, answer: OffersAnswer, kn
         }
     }
     return replace(view, extra={**view.extra, **extra}, notes=[*view.notes, *_told(first, kept_out, steps)])
-
-
-def view_rows(answer: OffersAnswer) -> list[dict[str, Any]]:
-    """The rows of an answer as dicts."""
-    from table.view import rows_of
-
-    return [dict(row) for row in rows_of(answer.table)]
 
 
 def _cheaper(row: Row, best: Any) -> bool:

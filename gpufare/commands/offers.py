@@ -109,6 +109,7 @@ def offers_command(
         usual_purchase=not asked["purchase"],
         zone=reader,
         query={"sort": key, "limit": limit, "as_of": at, "known_at": known},
+        arrow=out.format == "parquet",
     )
     if explain:
         from gpufare.commands.explain import explained
@@ -126,8 +127,14 @@ def offers_view(
     usual_purchase: bool = True,
     zone: tzinfo | None = None,
     query: dict[str, Any] | None = None,
+    arrow: bool = False,
 ) -> View:
-    """The answer, ready to be written. `columns`: those asked for; `adds`: they come on top of the usual ones."""
+    """The answer, ready to be written. `columns`: those asked for; `adds`: they come on top of the usual ones.
+
+    `arrow`: as an Arrow table, which rows do without.
+    """
+    data: Any = answer.table if arrow else answer.rows
+    known = offer_columns()
     names = list(shown_offers.USUAL)
     if columns is None:
         names += [name for field, name in SHOWN_FOR.items() if getattr(filters, field)]
@@ -137,10 +144,10 @@ def offers_view(
         names = columns
     written = None
     if columns is not None:
-        written = [name for name in columns if name in answer.table.column_names]
+        written = [name for name in columns if name in known]
         if adds:
             written = None
-    rows = answer.table.num_rows
+    rows = len(data)
     notes = []
     if rows < answer.total:
         notes.append(f"{rows} rows of {answer.total}; --limit {answer.total} shows all")
@@ -148,7 +155,7 @@ def offers_view(
         notes.append(_nothing(answer))
     return View(
         "offers",
-        answer.table,
+        data,
         shown_offers.shown(names, zone, asked=columns is not None and not adds),
         answer.as_of,
         query={**answer.filters, **{name: value for name, value in (query or {}).items() if value is not None}},
@@ -158,6 +165,7 @@ def offers_view(
         header=_header(answer, filters, usual_purchase, zone),
         notes=notes,
         only=written,
+        columns=known,
     )
 
 
