@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from flows.deploy import DEPLOYMENTS, absolute, serve
 from gpufare.cli import UsageFault, settings
 
 PORT = 4200
-START_S = 90.0
+START_S = 120.0
 END_S = 15.0
 
 
@@ -102,25 +103,28 @@ def answers(port: int) -> bool:
 
 @contextmanager
 def server(port: int | None) -> Iterator[str]:
-    """A Prefect server on loopback; yields the address of its API, which PREFECT_API_URL then names."""
-    chosen = port or (PORT if free(PORT) else 0) or any_port()
-    if port and not free(port):
-        raise click.ClickException(f"port {port} is taken; leave --port out for a free one")
+    """A Prefect server on loopback; yields the address of its API, which PREFECT_API_URL then names.
+
+    The port is taken here and handed down, so that no other program can take it while the server starts.
+    """
     home = Path(os.environ.setdefault("PREFECT_HOME", str(Path.home() / ".prefect")))
     home.mkdir(parents=True, exist_ok=True)
     log = home / "gpufare-server.log"
-    url = f"http://127.0.0.1:{chosen}/api"
-    os.environ |= {
-        "DO_NOT_TRACK": "1",
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_API_URL": url,
-        "NO_PROXY": ",".join(filter(None, (os.environ.get("NO_PROXY"), "127.0.0.1"))),
-    }
-    click.echo(f"starting a Prefect server at 127.0.0.1:{chosen} (its log: {log})", err=True)
-    with log.open("wb") as sink:
+    with listener(port) as taken, log.open("wb") as sink:
+        chosen = taken.getsockname()[1]
+        url = f"http://127.0.0.1:{chosen}/api"
+        os.environ |= {
+            "DO_NOT_TRACK": "1",
+            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            "PREFECT_API_URL": url,
+            "PREFECT_SERVER_API_PORT": str(chosen),
+            "NO_PROXY": ",".join(filter(None, (os.environ.get("NO_PROXY"), "127.0.0.1"))),
+        }
+        click.echo(f"starting a Prefect server at 127.0.0.1:{chosen} (its log: {log})", err=True)
         # A session of its own: Ctrl-C reaches this process alone, which ends the runs first and the server last.
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and words
-            [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(chosen)],
+            [sys.executable, "-m", "gpufare.commands.serve", str(taken.fileno()), str(os.getpid())],
+            pass_fds=[taken.fileno()],
             stdout=sink,
             stderr=sink,
             stdin=subprocess.DEVNULL,
@@ -138,6 +142,22 @@ def server(port: int | None) -> Iterator[str]:
             process.wait()
 
 
+def listener(port: int | None) -> socket.socket:
+    """A port of the loopback interface, taken: the one wished for, else 4200, else a free one."""
+    for wished in (port,) if port else (PORT, 0):
+        taken = socket.socket()
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            taken.bind(("127.0.0.1", wished))
+            taken.listen()
+        except OSError as error:
+            taken.close()
+            refused = error
+        else:
+            return taken
+    raise click.ClickException(f"port {port or PORT}: {refused.strerror}; leave --port out for a free one")
+
+
 def await_server(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
     """Return once the server answers; a one-line error where it ends or says nothing for too long."""
     until = time.monotonic() + START_S
@@ -151,19 +171,20 @@ def await_server(process: subprocess.Popen[bytes], port: int, log: Path) -> None
     raise click.ClickException(f"the Prefect server did not answer within {START_S:.0f} s (see {log})")
 
 
-def free(port: int) -> bool:
-    """Can a server listen there?"""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
+def be_server(taken: int, parent: int) -> None:
+    """Prefect's own server on a port that is taken already, for as long as `parent` lives."""
+    import uvicorn
+    from prefect.server.api.server import create_app
+
+    def outlive_nobody() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=outlive_nobody, daemon=True).start()
+    config = uvicorn.Config(create_app(final=True), log_level="warning")
+    uvicorn.Server(config).run(sockets=[socket.socket(fileno=taken)])
 
 
-def any_port() -> int:
-    """A port that nobody uses right now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+if __name__ == "__main__":
+    be_server(int(sys.argv[1]), int(sys.argv[2]))
