@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from storage.gate_types import Finding
-
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from storage.gate_types import Finding
 
 WITHHELD = "withheld"
 JUMP_UNCONFIRMED = "price_jump_unconfirmed"
