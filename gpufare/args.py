@@ -5,7 +5,6 @@ Every function raises UsageFault (exit code 2) and names what was expected. No c
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +39,8 @@ def folded(text: str) -> str:
 
 def nearest(text: str, names: Iterable[str], most: int = 1) -> list[str]:
     """The names closest to a word, best first."""
+    import difflib
+
     by_fold = {folded(name): name for name in names}
     close = difflib.get_close_matches(folded(text), list(by_fold), n=most, cutoff=0.5)
     return [by_fold[fold] for fold in close]
@@ -136,11 +137,16 @@ class Wanted:
 
 def gpu(text: str) -> Wanted:
     """`H100`, `h100-sxm`, `rtx4090`, `RTX 4090`, `RTX_4090`, `4090`, `A100-80GB`, `H100:8`, `8x H100`."""
-    from schemas import gpu_names
-
     count_said = _COUNT.match(text)
     words, count = (count_said["name"], count_said["count"]) if count_said else (text, None)
     wanted = Range(*(number("count", count),) * 2) if count else None
+    from schemas.gpu_table import model_by_squash, squash
+
+    # A model by its own name needs no grammar, whose import takes a fifth of the whole question.
+    if exact := model_by_squash().get(squash(words)):
+        return Wanted(exact, count=wanted)
+    from schemas import gpu_names
+
     model = gpu_names.canonical(words)
     if model is None:
         near = gpu_names.nearest_gpus(words, 1)

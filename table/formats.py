@@ -9,7 +9,6 @@ character.
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections.abc import Iterator
@@ -70,6 +69,8 @@ def _json(view: View) -> Iterator[str]:
 
 
 def _csv(view: View) -> Iterator[str]:
+    import csv
+
     rows = view.rows()
     names = list(rows[0]) if rows else list(view.names())
     for values in (names, *(list(row.values()) for row in rows)):

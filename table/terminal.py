@@ -7,7 +7,6 @@ text; a number stands whole or, with its column, not at all, and then the last l
 from __future__ import annotations
 
 import os
-import shutil
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +33,8 @@ class Terminal:
         if not out.isatty():
             return cls()
         plain = bool(environment.get("NO_COLOR")) or environment.get("TERM") == "dumb"
+        import shutil
+
         return cls(shutil.get_terminal_size((100, 24)).columns, not plain)
 
 
