@@ -57,9 +57,9 @@ def problems(crawler: Crawler) -> list[Problem]:
 
 def of_callback(error: BaseException, url: str | None) -> Problem:
     """What a callback raised: the answer's own fault where it lacks a key or has another type, else the spider's."""
+    where = f" reading {url}" if url and url not in str(error) else ""
     if isinstance(error, AnswerError):
-        return Problem(answer_class(error), line(error))
-    where = f" reading {url}" if url else ""
+        return Problem(answer_class(error), line(error, where))
     if isinstance(error, SHAPE_ERRORS) and not isinstance(error, UnicodeEncodeError):
         return Problem("SchemaDrift", line(error, f"{where}{place(error)}", named=True))
     return Problem("SpiderError", line(error, f"{where}{place(error)}", named=True))
@@ -72,10 +72,16 @@ def of_download(error: BaseException, url: str) -> Problem:
     if isinstance(error, IgnoreRequest | DownloadCancelledError | ResponseDataLossError):
         return _of_refusal(error, url)
     if isinstance(error, NETWORK_ERRORS) or type(error).__module__.startswith("twisted.") or "Tunnel" in _name(error):
-        return Problem("NetworkError", f"{url}: {line(error, named=True)}")
+        return Problem("NetworkError", f"{url}: {line(_reason(error), named=True)}")
     if type(error).__module__.startswith("playwright."):
         return _of_browser(error, url)
     return Problem("SpiderError", line(error, f" asking {url}", named=True))
+
+
+def _reason(error: BaseException) -> BaseException:
+    """What stands behind a failed connection, where the framework tells."""
+    reasons = getattr(error.__cause__, "reasons", None) or ()
+    return next((reason.value for reason in reasons if reason.value), error)
 
 
 def _of_refusal(error: Exception, url: str) -> Problem:
