@@ -83,7 +83,7 @@ def prepare(crawler: Crawler) -> None:
             "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT": NAVIGATION_MS,
             "PLAYWRIGHT_RESTART_DISCONNECTED_BROWSER": False,
         },
-        priority="project",
+        priority="cmdline",  # Scrapy lays the process's settings over the crawler's once more when the crawl starts
     )
 
 
