@@ -86,7 +86,7 @@ def _code(words: list[Lexeme], at: int, hints: set[str]) -> Match | None:
     if gpu == "P100" and hints & {"tenstorrent", "blackhole"}:
         gpu = "p100a"
     start = at
-    while start and words[start - 1].text in _PREFIXES | {"radeon", "arc", "cmp", "mtt"}:
+    while start and words[start - 1].text in _PREFIXES | {"radeon", "ai", "arc", "cmp", "mtt"}:
         start -= 1
     return Match(gpu, start, end, shared=code in _SHARED_CODES)
 

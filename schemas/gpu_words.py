@@ -131,9 +131,9 @@ _TIDY = (
     (re.compile(r"\bsxm[ -](?=[2-7]\b)[2-7]"), "sxm "),
     (re.compile(r"\bmi[ -](?=\d{2,3}[xa]?\b)"), "mi"),
     (re.compile(r"\bhl[ -](?=\d{3})"), "hl"),
-    (re.compile(r"\b(p10[46])[ -]100\b"), r"\g<1>100"),
-    (re.compile(r"\bmlu370[ -]?[xms]\d\b"), "mlu370"),
-    (re.compile(r"\btpu[ -]?v?7x?\b"), "tpu v7x"),
+    (re.compile(r"(?:\b|(?<=x))(p10[46])[ -]100\b"), r"\g<1>100"),
+    (re.compile(r"\bmlu370[ -]?(?:x4|x8|s4|m8)\b"), "mlu370"),  # card variants, no counts
+    (re.compile(r"(?:\b|(?<=x))tpu[ -]?v?7x?\b"), "tpu v7x"),
     (re.compile(r"\bmax[ -]?q\b"), "maxq"),
     (re.compile(r"\bsuper[ -]?chips?\b"), " "),
     (re.compile(r"(?<![\w.])(0?\.\d{1,4})\s?x"), r"\g<1> x "),
@@ -168,10 +168,13 @@ def lexemes(text: str) -> list[Lexeme]:
 def _merged(found: list[Lexeme]) -> list[Lexeme]:
     """`80` `gb` is a size, `8` `x` and `x` `8` are counts, `8` `gpus` is one too."""
     merged: list[Lexeme] = []
-    for item in found:
+    for at, item in enumerate(found):
         last = merged[-1] if merged else None
-        if last is not None and not item.apart and (item.run != last.run or item.text in {"gpu", "gpus"}):
-            pair = _pair(last, item)
+        # "Gaudi 2 x 8": within a text the x between two numbers belongs to the second, at its start to the first
+        inner = len(merged) > 1 and item.text == "x" and at + 1 < len(found) and found[at + 1].kind == "number"
+        if last is not None and not item.apart and not (inner and last.kind == "number"):
+            together = item.run != last.run or item.text in {"gpu", "gpus"}
+            pair = _pair(last, item) if together else None
             if pair is not None:
                 merged[-1] = pair
                 continue

@@ -96,15 +96,27 @@ def _literal(key: str, provider: str | None) -> Reading | None:
     return Reading(rows_by_model()[gpu][0].vendor, gpu, form, vram, count)
 
 
+_SHAPES = {
+    "tencent": re.compile(r"\.\d{0,2}x?large\d+$"),
+    "huawei": re.compile(r"\.\d{0,2}x?large\.\d+$"),
+}
+"""GN7.2XLARGE32 and pi2.2xlarge.4: shapes that only one cloud writes"""
+
+
+@lru_cache(maxsize=1)
+def _families() -> dict[str, tuple[InstanceType, ...]]:
+    found: dict[str, list[InstanceType]] = {}
+    for row in instance_types():
+        found.setdefault(type_key(row.instance_type).split(".", maxsplit=1)[0], []).append(row)
+    return {family: tuple(rows) for family, rows in found.items() if family not in {"vm", "bm"}}
+
+
 def _family(key: str, provider: str | None) -> Reading | None:
     """A size of a known family that the table does not list yet: its card is certain, its count is not."""
-    family = key.split(".", maxsplit=1)[0]
-    rows = [row for row in instance_types() if same_provider(provider, row.provider)]
-    rows = [
-        row
-        for row in rows
-        if "." in key and type_key(row.instance_type).split(".")[0] == family and family not in {"vm", "bm"}
-    ]
+    family, dot, _ = key.partition(".")
+    if not _at_home(provider):
+        provider = next((name for name, shape in _SHAPES.items() if shape.search(key)), None)
+    rows = [row for row in _families().get(family, ()) if dot and same_provider(provider, row.provider)]
     meanings = {(row.gpu, row.vram_gib) for row in rows}
     if len(meanings) != 1:
         return None
@@ -156,7 +168,7 @@ def _scaleway(match: re.Match[str]) -> Reading | None:
 
 
 def _verda(match: re.Match[str]) -> Reading | None:
-    size = float(match[3]) if match[3] else _A100_80 if match[2] == "a100" else None
+    size = float(match[3]) if match[3] else {"a100": _A100_80, "v100": 16.0}.get(match[2])
     return _named(match[2], int(match[1]), size, {"s": "SXM", "p": "PCIe"}.get(match[4] or ""))
 
 
@@ -220,7 +232,7 @@ def _latitude(match: re.Match[str]) -> Reading | None:
 
 
 _GRAMMARS: tuple[tuple[tuple[str, ...], re.Pattern[str], Callable[[re.Match[str]], Reading | None]], ...] = (
-    (("gcp",), re.compile(r"(?:tpu-?)?(v2|v3|v4|v5p|v5e|v5litepod|v6e)-(\d{1,5})"), _tpu),
+    (("gcp",), re.compile(r"(?:tpu[-_]?)?(v2|v3|v4|v5p|v5e|v5litepod|v6e)-(\d{1,5})"), _tpu),
     (("ibm",), re.compile(r"gx\d[a-z]{0,2}-\d+x\d+x(\d{1,2})([a-z]+\d+[a-z]*)"), _ibm),
     (("scaleway",), re.compile(r"([a-z]+\d+[a-z]*)(-sxm|-pcie)?-(\d{1,2})-(\d{2,3})g"), _scaleway),
     (
@@ -242,7 +254,7 @@ _GRAMMARS: tuple[tuple[tuple[str, ...], re.Pattern[str], Callable[[re.Match[str]
     ),
     (("oci",), re.compile(r"(?:bm|vm)\.gpu\.([a-z]+\d+[a-z]*)(?:-[a-z0-9]+)?\.(\d{1,2})"), _oci),
     (("azure",), re.compile(r"(?:standard_)?n[cdgv][a-z0-9]*(?:_[a-z]{1,5})?_([a-z]+\d+[a-z]*)_v\d"), _azure),
-    (("linode",), re.compile(r"g\d-gpu-(rtx\d{4})(a?)-?(\d)(?:-[a-z]{1,3})?"), _linode),
+    (("linode",), re.compile(r"g\d-gpu-(rtx(?:pro)?\d{4})(a?)(?:-blackwell)?-?(\d)(?:-[a-z]{1,3})?"), _linode),
     (("vultr",), re.compile(r"vcg-([a-z0-9]+)-\d+c-\d+g-(\d{1,3})vram"), _vultr),
     (("latitude",), re.compile(r"g\d[.-]([a-z]+\d+[a-z]*)[.-](small|medium|large|xlarge)"), _latitude),
 )
