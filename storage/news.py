@@ -94,6 +94,7 @@ def _cut(
     rows: pa.Table, lake: Lake, filters: Filters, *, after: str | None, everything: bool, limit: int | None
 ) -> ChangesAnswer:
     """Hide the noise, go on after the given id, newest first unless going on, cut at the limit."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     quiet = rows if everything else rows.filter(pc.invert(rows["noise"]))
@@ -103,7 +104,7 @@ def _cut(
         at = pc.index(quiet["change_id"], after).as_py()
         quiet = quiet.slice(at + 1)
     else:
-        quiet = quiet.take(list(range(quiet.num_rows - 1, -1, -1)))
+        quiet = quiet.take(pa.array(range(quiet.num_rows - 1, -1, -1), pa.int64()))
     shown = quiet if limit is None else quiet.slice(0, limit)
     newest = shown["change_id"][-1 if after is not None else 0].as_py() if shown.num_rows else after
     return ChangesAnswer(shown, quiet.num_rows, hidden, newest, filters.described(), lake.origin)
