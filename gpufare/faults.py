@@ -7,9 +7,9 @@ def told(error: Exception) -> tuple[str, int]:
     """The line that a person reads and the exit code. An error that nobody foresaw names its type and `--debug`."""
     from flows.refresh import UnknownRecording
     from schemas.facts import FactsError
-    from storage.lake import NoStore, StoreError, StoreOriginError
+    from storage.errors import NoStore, NotFound, StoreError, StoreOriginError
 
-    if isinstance(error, StoreOriginError | NoStore | UnknownRecording):
+    if isinstance(error, StoreOriginError | NoStore | NotFound | UnknownRecording):
         return str(error), 2
     if isinstance(error, StoreError | FactsError):
         return str(error), 1

@@ -77,7 +77,7 @@ class RawOffer:
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> RawOffer:
-        """The reverse of `as_json`. An unknown field raises TypeError; half characters, which no file holds, become `?`."""
+        """The reverse of `as_json`. Raises TypeError for an unknown field; half characters become `?`."""
         whole: dict[str, Any] = {
             name: value if not isinstance(value, str) or value.isascii() else value.encode("utf-8", "replace").decode()
             for name, value in fields.items()

@@ -44,9 +44,8 @@ def review_command(ctx: click.Context, name: str | None, decision: str | None, s
         return 1 if decision else 0
     if decision is None or names is None:
         for pending in waiting:
-            click.echo(
-                f"{pending.provider}  {pending.scrape_id}  {pending.offers} offers  {pending.observed_at:%Y-%m-%d %H:%M}Z"
-            )
+            seen = f"{pending.observed_at:%Y-%m-%d %H:%M}Z"
+            click.echo(f"{pending.provider}  {pending.scrape_id}  {pending.offers} offers  {seen}")
             for check in json.loads(pending.checks or "[]"):
                 if check["outcome"] != "ok":
                     click.echo(f"  {check['outcome']:<10} {check['name']}: {check['detail']}")
@@ -74,7 +73,7 @@ def verify_command(ctx: click.Context) -> int:
 @click.command("doctor", epilog="Example: gpufare doctor")
 @click.pass_context
 def doctor_command(ctx: click.Context) -> int:
-    """What is missing on this machine, and the command that brings it. Exits 1 where something that is needed is missing."""
+    """What is missing on this machine, and the command that brings it. Exits 1 where something needed is missing."""
     missing = 0
     for name, state, hint in findings(settings(ctx).data):
         missing += state == "missing"

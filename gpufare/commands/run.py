@@ -40,8 +40,8 @@ def refresh_command(
     """Scrape all providers, or those named.
 
     With PREFECT_API_URL set, the same as a Prefect flow with a task for each provider, asked again where that can help.
-    Whatever fails is named and leaves the others alone; the last accepted snapshot of such a provider stays and shows its
-    age. Exits 1 where some provider failed or was quarantined.
+    Whatever fails is named and leaves the others alone; the last accepted snapshot of such a provider stays and shows
+    its age. Exits 1 where some provider failed or was quarantined.
     """
     by_prefect = bool(os.environ.get("PREFECT_API_URL"))
     summary = run(settings(ctx).data, provider_names(names), recorded, jobs, deadline, by_prefect=by_prefect)
@@ -81,8 +81,8 @@ def run(
 def demo_command(ctx: click.Context, into: str) -> int:
     """The nightly job on two recorded nights, offline: what was done, then the cheapest offers, then what changed.
 
-    The second night holds real kinds of trouble: a provider that fails, one that returns half its rows, one whose prices
-    all moved by one factor. So the refresh itself would exit 1; the demo exits 0 when both nights ran as recorded.
+    The second night holds real kinds of trouble: a provider that fails, one that returns half its rows, one whose
+    prices all moved by one factor. So the refresh itself would exit 1; the demo exits 0 when both nights ran as recorded.
     """
     from storage.lake import Lake
 
@@ -114,13 +114,14 @@ def ask(store: str, arguments: list[str]) -> None:
 def record_command(ctx: click.Context, name: str, into: str) -> int:
     """A live scrape saved as a recording, secrets removed; nothing is stored.
 
-    The file can be read with `gpufare parse PROVIDER FILE`, refreshed from with `--recorded DIR`, and attached to a report.
+    The file can be read with `gpufare parse PROVIDER FILE`, refreshed from with `--recorded DIR`, and attached to a
+    report.
     """
     import tempfile
     from datetime import UTC, datetime
 
+    from spiders.shared import har
     from spiders.shared.crawl import crawl
-    from spiders.shared.har import load, save
 
     (slug,) = provider_names((name,)) or [name]
     now = datetime.now(UTC)
@@ -134,7 +135,7 @@ def record_command(ctx: click.Context, name: str, into: str) -> int:
             return 1
         target = Path(into) / f"{slug}.har"
         target.parent.mkdir(parents=True, exist_ok=True)
-        save(target, load(report.har_path))
+        har.write(target, har.read(report.har_path).entries)
     click.echo(str(target))
     verdict = f"{report.offers} offers" if report.ok else f"{report.error_class}: {report.error}"
     click.echo(f"{slug}: {report.requests} requests, {verdict}", err=True)

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spiders.shared.browser import chromium
-from spiders.shared.crawl import crawl
 
 from schemas.normalise import Context, Rates, normalise
 from schemas.offer import Offer
@@ -23,6 +21,8 @@ from schemas.providers import provider, providers
 from schemas.rate import Rate, usd_rates
 from schemas.raw_offer import RawOffer
 from schemas.record import columns
+from spiders.shared.browser import chromium
+from spiders.shared.crawl import crawl
 from spiders.shared.har import recorded_at
 from spiders.shared.source import RECORDED
 

@@ -22,7 +22,8 @@ class JsonListSpider(ProviderSpider):
 
     def parse(self, response: Response) -> Iterator[Batch]:
         """One batch of everything that the document holds."""
-        yield self.batch(response, (offer for record in self.records(response) for offer in self.read(record, response)))
+        records = self.records(response)
+        yield self.batch(response, (offer for record in records for offer in self.read(record, response)))
 
     def records(self, response: Response) -> Iterator[dict[str, Any]]:
         """The records under `records_path`. Raises SchemaDrift where no list or mapping of objects lies there."""
