@@ -1,0 +1,259 @@
+"""`Ledger`: the questions of the command line from Python; answers are pandas frames, or Arrow with `arrow=True`.
+
+Money stays decimal: a frame's price columns have the dtype `decimal128(24, 10)[pyarrow]`. The frame of a sample store
+says so in `attrs["notice"]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, time
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from gpufare import args
+from gpufare.cli import UsageFault
+from gpufare.commands.filters import build
+from table.view import SAMPLE
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from storage.filters import Filters
+    from storage.lake import Lake
+
+When = str | date | datetime | None
+
+
+class Ledger:
+    """A store, opened for reading.
+
+    Filters are those of `gpufare offers`, by the same names, as a text or a list of texts: gpu, count, vram,
+    total_vram, max_price, provider, region, country, continent, purchase, tier, vendor, segment, in_stock, fractional.
+    Times are texts as on the command line (`"2026-11-29"`, `"yesterday"`, `"90d"`), days or instants; what has no zone
+    is UTC.
+
+    >>> ledger = Ledger(store)
+    >>> frame = ledger.offers("H100-SXM", count="8", as_of="2026-11-30")
+    >>> frame[["provider", "gpu_count", "usd_per_gpu_hour"]].values.tolist()
+    [['hyperbolic', 8.0, Decimal('1.6568000000')], ['lambda', 8.0, Decimal('2.9900000000')]]
+    >>> frame["usd_per_gpu_hour"].dtype
+    decimal128(24, 10)[pyarrow]
+
+    Raises storage.lake.NoStore where there is no store, ValueError with the nearest right name for a wrong word.
+
+    >>> ledger.offers("H10O")
+    Traceback (most recent call last):
+    ValueError: no GPU 'H10O'; did you mean H100?
+    """
+
+    def __init__(self, path: str, *, storage_options: dict[str, str] | None = None) -> None:
+        from storage.lake import Lake
+
+        self._lake: Lake = Lake.open(path, storage_options=storage_options)
+
+    @property
+    def sample(self) -> bool:
+        """Does the store hold a sample from recordings instead of market prices?"""
+        return self._lake.origin != "live"
+
+    @overload
+    def offers(
+        self, *gpus: str, as_of: When = ..., known_at: When = ..., sort: str = ..., limit: int | None = ...,
+        arrow: Literal[False] = ..., **filters: Any,
+    ) -> pd.DataFrame: ...  # fmt: skip
+    @overload
+    def offers(
+        self, *gpus: str, as_of: When = ..., known_at: When = ..., sort: str = ..., limit: int | None = ...,
+        arrow: Literal[True], **filters: Any,
+    ) -> pa.Table: ...  # fmt: skip
+    def offers(
+        self,
+        *gpus: str,
+        as_of: When = None,
+        known_at: When = None,
+        sort: str = "usd_per_gpu_hour",
+        limit: int | None = None,
+        arrow: bool = False,
+        **filters: Any,
+    ) -> pd.DataFrame | pa.Table:
+        """The comparison table: Offer's columns, age_s, stale, carried_forward; on demand unless `purchase` says more.
+
+        >>> ledger = Ledger(store)
+        >>> table = ledger.offers("rtx4090", purchase="any", sort="price", as_of="2026-11-30", arrow=True)
+        >>> [(row["purchase"], row["tier"]) for row in table.select(["purchase", "tier"]).to_pylist()][:2]
+        [('bid', 'community'), ('on_demand', None)]
+        """
+        from storage.query import SORTS, offers
+
+        now = datetime.now(UTC)
+        with _plainly():
+            answer = offers(
+                self._lake,
+                self._filters(gpus, filters),
+                now=now,
+                as_of=_moment(as_of, now, end_of_day=True),
+                known_at=_moment(known_at, now, end_of_day=True),
+                sort=args.one_of("sort key", sort, list(SORTS)),
+                limit=limit,
+            )
+        return self._given(answer.table, arrow)
+
+    def changes(
+        self,
+        *gpus: str,
+        since: When = None,
+        until: When = None,
+        after: str | None = None,
+        everything: bool = False,
+        arrow: bool = False,
+        **filters: Any,
+    ) -> pd.DataFrame | pa.Table:
+        """What moved, newest first (with `after`, a change_id, what follows it, oldest first): Change's columns.
+
+        >>> frame = Ledger(store).changes("H100", since="2026-11-30", provider="hyperbolic")
+        >>> sorted(frame["kind"])
+        ['added', 'price_down', 'removed']
+        """
+        from storage.news import changes
+
+        now = datetime.now(UTC)
+        with _plainly():
+            answer = changes(
+                self._lake,
+                self._filters(gpus, filters, ()),
+                since=_moment(since, now),
+                until=_moment(until, now, end_of_day=True),
+                after=after,
+                all=everything,
+            )
+        return self._given(answer.table, arrow)
+
+    def history(
+        self,
+        *gpus: str,
+        since: When = None,
+        until: When = None,
+        known_at: When = None,
+        arrow: bool = False,
+        **filters: Any,
+    ) -> pd.DataFrame | pa.Table:
+        """Prices and stock over time: one row for each step of each offer.
+
+        >>> frame = Ledger(store).history("H100-SXM", count="8", provider="hyperbolic")
+        >>> [(event, float(price)) for event, price in frame[["event", "usd_per_gpu_hour"]].values.tolist()]
+        [('first', 2.0), ('price', 1.6568)]
+        """
+        from storage.series import history
+
+        now = datetime.now(UTC)
+        with _plainly():
+            table = history(
+                self._lake,
+                self._filters(gpus, filters),
+                since=_moment(since, now),
+                until=_moment(until, now, end_of_day=True),
+                known_at=_moment(known_at, now, end_of_day=True),
+            )
+        return self._given(table, arrow)
+
+    def diff(
+        self, earlier: When, later: When, *gpus: str, arrow: bool = False, **filters: Any
+    ) -> pd.DataFrame | pa.Table:
+        """What differs between two days, each as its end stood: Change's columns with `what`.
+
+        >>> sorted(Ledger(store).diff("2026-11-29", "2026-11-30")["what"])
+        ['gone', 'new', 'price_down', 'stock']
+        """
+        from storage.series import diff
+
+        now = datetime.now(UTC)
+        with _plainly():
+            first, second = (_moment(when, now, end_of_day=True) or now for when in (earlier, later))
+            answer = diff(self._lake, first, second, self._filters(gpus, filters, ()))
+        return self._given(answer.table, arrow)
+
+    def status(self, *, arrow: bool = False) -> pd.DataFrame | pa.Table:
+        """Health of every provider.
+
+        >>> frame = Ledger(store).status()
+        >>> frame[frame["provider"] == "nebius"][["state", "error_class"]].values.tolist()
+        [['failing', 'Blocked']]
+        """
+        from dataclasses import asdict
+
+        import pyarrow as pa
+
+        from storage.health import status
+
+        rows = [asdict(health) for health in status(self._lake, datetime.now(UTC))]
+        return self._given(pa.Table.from_pylist(rows), arrow)
+
+    def sql(self, statement: str, *, arrow: bool = False) -> pd.DataFrame | pa.Table:
+        """Read-only SQL over the documented views (`gpufare sql --views`). Raises ValueError.
+
+        >>> question = "SELECT provider, count(*) AS n FROM offers_asof('2026-11-29') GROUP BY 1 ORDER BY 1"
+        >>> Ledger(store).sql(question).values.tolist()[:2]
+        [['aws', 11], ['hyperbolic', 6]]
+        """
+        from storage.views import sql
+
+        return self._given(sql(self._lake, statement, datetime.now(UTC)), arrow)
+
+    def _filters(
+        self, gpus: Iterable[str], filters: dict[str, Any], usual_purchase: tuple[str, ...] = ("on_demand",)
+    ) -> Filters:
+        """The filters by the names of the options. Raises UsageFault."""
+        known = build.__kwdefaults__ or {}
+        for name in filters:
+            if name not in known or name == "usual_purchase":
+                raise args.unknown("filter", name, [word for word in known if word != "usual_purchase"])
+        texts = {name: _texts(value, isinstance(known[name], tuple)) for name, value in filters.items()}
+        return build(self._lake, gpus, usual_purchase=usual_purchase, **texts)
+
+    def _given(self, table: pa.Table, arrow: bool) -> pd.DataFrame | pa.Table:
+        if arrow:
+            return table.replace_schema_metadata({"notice": SAMPLE}) if self.sample else table
+        frame = frame_of(table)
+        if self.sample:
+            frame.attrs["notice"] = SAMPLE
+        return frame
+
+
+def frame_of(table: pa.Table) -> pd.DataFrame:
+    """The table as pandas; decimals stay decimals instead of becoming objects or floats."""
+    import pandas as pd
+    import pyarrow as pa
+
+    def kept(kind: pa.DataType) -> Any:
+        return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else None
+
+    frame: pd.DataFrame = table.to_pandas(types_mapper=kept)
+    return frame
+
+
+def _texts(value: Any, many: bool) -> Any:
+    """A filter as the command line would have it: a list of texts, one text, or a flag."""
+    if isinstance(value, bool) or value is None:
+        return value
+    if many:
+        return [str(part) for part in value] if isinstance(value, list | tuple | set) else [str(value)]
+    return str(value)
+
+
+def _moment(when: When, now: datetime, *, end_of_day: bool = False) -> datetime | None:
+    if when is None or isinstance(when, str):
+        return None if when is None else args.moment(when, now, end_of_day=end_of_day)
+    if isinstance(when, datetime):
+        return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+    return datetime.combine(when, time.max if end_of_day else time.min, UTC)
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """A wrong word is a ValueError to Python, not an exit code."""
+    try:
+        yield
+    except UsageFault as fault:
+        raise ValueError(fault.message) from None
