@@ -138,7 +138,7 @@ def _entry(record: Any, folder: Path, where: str) -> Entry:
         raise HarError(f"{where}: expected an http or https url, got {url[:80]!r}")
     if status and not 100 <= status <= 599 and status != -1:
         raise HarError(f"{where}: expected a status between 100 and 599 or 0, got {status}")
-    content = response.get("content") or {}
+    content = {} if response.get("content") is None else response["content"]
     post = request.get("postData")
     if not isinstance(content, dict) or not isinstance(post, dict | None):
         raise HarError(f"{where}: expected response.content and request.postData as objects")

@@ -61,7 +61,7 @@ class Answers:
             self._last[key] = waiting.popleft()
             return self._last[key]
         last = self._last.get(key)
-        if last and last.optional:
+        if last and (last.optional or last.status == 0):  # a lost connection is tried again below Scrapy
             return last
         if urlsplit(url).path in UNASKED:
             return Entry(method, url, 404)

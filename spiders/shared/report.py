@@ -29,12 +29,13 @@ KEPT_STATS = ("downloader/", "response_received", "retry/", "robotstxt/", "playw
 
 
 class RawWriter:
-    """Item pipeline: the records of every batch, one JSON object a line."""
+    """Item pipeline: the records of every batch, one JSON object a line, without keys."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.stats = crawler.stats
         self.path = Path(crawler.settings["GPUFARE_WORKDIR"]) / RAW
         self.file: IO[str] | None = None
+        self.secrets = Secrets.of(key_names(crawler.spidercls.name), os.environ)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -48,13 +49,16 @@ class RawWriter:
     def process_item(self, item: object) -> object:
         """Write a batch. Raises SchemaDrift for anything else."""
         if isinstance(item, Batch):
+            clean = {url: self.secrets.scrub_url(url) for offer in item.offers if (url := offer.source_url)}
+            for offer in item.offers:
+                offer.source_url = clean.get(offer.source_url or "")
             lines = [json.dumps(offer.as_json(), ensure_ascii=False) for offer in item.offers]
         elif isinstance(item, RateBatch):
             lines = [json.dumps(rate.as_json(), ensure_ascii=False) for rate in item.rates]
         else:
             raise SchemaDrift(f"expected a Batch or RateBatch from the spider, got {type(item).__name__}")
         if lines and self.file:
-            self.file.write("\n".join(lines) + "\n")
+            self.file.write(self.secrets.scrub_text("\n".join(lines)) + "\n")
         self.stats.inc_value("gpufare/offers", len(lines))
         return item
 

@@ -76,7 +76,8 @@ def _forms(value: str) -> set[bytes]:
     raw = value.encode("utf-8")
     forms = {raw, raw.hex().encode(), raw.hex().upper().encode()}
     quoted = json.dumps(value)[1:-1]
-    texts = {quote(value), quote(value, safe=""), quote_plus(value), quoted, quoted.replace("/", "\\/"), escape(value)}
+    texts = {quote(value), quote(value, safe=""), quote_plus(value), escape(value)}
+    texts |= {quoted, quoted.replace("/", "\\/"), json.dumps(value, ensure_ascii=False)[1:-1]}
     forms |= {text.encode() for text in texts}
     forms |= {form.lower() for form in (quote(value, safe="").encode(),) if b"%" in form}
     for shift in range(3):
