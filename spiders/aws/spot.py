@@ -35,7 +35,7 @@ def offers(document: Any, url: str, bands: Bands, code_of: Callable[[str], str])
 
 
 def _accelerated(place: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    groups = (group for group in place["instanceTypes"] if group["type"].startswith("gpu"))
+    groups = (group for group in place["instanceTypes"] if "gpu" in group["type"].casefold())
     for row in (row for group in groups for row in group["sizes"]):
         prices = {column["name"]: column["prices"]["USD"] for column in row["valueColumns"]}
         if not prices["linux"].startswith("N/A"):
