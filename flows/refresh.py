@@ -140,7 +140,8 @@ def refresh(
     lake = Lake.open(store, origin="recording" if recorded is not None else "live", create=True)
     for outcome in skipped:
         on_done(outcome)
-    outcomes = [*skipped, *refresh_rates(lake, recorded, now)]
+    needed = any(provider(task.name).currencies != ("USD",) for task in tasks)
+    outcomes = [*skipped, *(refresh_rates(lake, recorded, now) if needed else ())]
     for outcome in outcomes[len(skipped) :]:
         on_done(outcome)
 

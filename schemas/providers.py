@@ -30,6 +30,7 @@ class Provider:
     status: `active`, or why it is not collected (`frozen`, `retired`, `quote_only`, `off`), then with `status_reason`.
     access: `open`; `key` (needs every variable of `keys`); `opt_in` (terms restrict collection: own key or `enable`).
     optional_keys: variables that open a richer answer of the same provider.
+    currencies: ISO 4217 codes that it publishes prices in; what is not USD needs the exchange rates of the day.
     fresh_for_h: how long an observation counts as current. delay_s, concurrency: politeness per host.
     redistribute: may rows be passed on? None is unknown and counts as no for what restricts, yes for open data.
     listings: single listings of many owners come and go all day, so changes are told by group, not by listing.
@@ -47,6 +48,7 @@ class Provider:
     optional_keys: tuple[str, ...] = ()
     terms_reviewed_on: date | None = None
     terms_note: str | None = None
+    currencies: tuple[str, ...] = ("USD",)
     cadence: Literal["hourly", "daily", "weekly"] = "daily"
     fresh_for_h: int = 36
     redistribute: bool | None = None
@@ -98,8 +100,9 @@ def _provider(slug: str, table: dict[str, Any]) -> Provider:
             "providers.toml", 0, slug, f"keys out of {', '.join(sorted(_FIELDS))}", ", ".join(sorted(unknown))
         )
     fields = dict(table)
-    for name in ("keys", "optional_keys"):
-        fields[name] = tuple(fields.get(name, ()))
+    for name in ("keys", "optional_keys", "currencies"):
+        if name in fields:
+            fields[name] = tuple(fields[name])
     facts = fields.pop("facts", {})
     odd = set(facts) - set(FACT_NAMES)
     if odd:
