@@ -99,7 +99,7 @@ def changes_command(
         after=after,
         all=everything,
     )
-    if after is not None and answer.last == after and _unknown(lake, after):
+    if after is not None and _unknown(lake, after):
         raise UsageFault(f"no change {after!r}; `gpufare changes -o jsonl` gives their ids")
     table = _of_kinds(answer.table, kinds)
     total = table.num_rows

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -215,6 +216,12 @@ def fill(path: Path, origin: str = "recording") -> Path:
             store(lake, provider, SECOND, offers, origin=origin, **odd)
     store(lake, "nebius", SECOND, None, origin=origin)
     return path
+
+
+@pytest.fixture(scope="session")
+def world() -> SimpleNamespace:
+    """The builders above, for tests that make a store of their own."""
+    return SimpleNamespace(SECOND=SECOND, HOSTILE=HOSTILE, sxm=sxm, offer=offer, store=store)
 
 
 @pytest.fixture(scope="session")
