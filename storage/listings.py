@@ -34,6 +34,7 @@ def grouped(offers: pa.Table) -> pa.Table:
     by = ("_group", "price", "usd_per_gpu_hour", "availability", "region", "vram_gib", "observed_at", "offer_key")
     keyed = keyed.sort_by([(name, "ascending") for name in by])
     groups = keyed.group_by("_group", use_threads=False).aggregate([("_group", "count"), ("price", "count")])
+    groups = groups.sort_by("_group")  # Arrow promises no order of groups, and gives another from some sixty groups on
     sizes, priced = groups["_group_count"].to_pylist(), groups["price_count"].to_pylist()
     starts, start = [], 0
     for size in sizes:

@@ -8,11 +8,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from schemas.offer import Offer
+from schemas.record import to_arrow
 from spiders.shared import har
 from spiders.shared.crawl import crawl
 from spiders.shared.har import Entry
 from spiders.shared.offline import Offline, read_answers
 from spiders.shared.source import RECORDED
+from storage.listings import grouped
 
 NIGHT = "2026-11-29-night"
 URL = "https://console.vast.ai/api/v0/bundles/"
@@ -137,6 +140,21 @@ def test_what_is_listed_as_rented_is_not_to_be_had(replay: Any) -> None:
 
     assert {o.availability for o in replay("vast", NIGHT, rented).offers} == {"sold_out"}
     assert {o.availability for o in replay("vast", NIGHT).offers} == {"available"}
+
+
+def test_d06_a_listing_that_goes_moves_no_other_group(replay: Any) -> None:
+    """With this many groups Arrow gives them in an order of its own; each must keep its own price."""
+    offers = replay("vast", NIGHT).offers
+
+    def prices(rows: list[Offer]) -> dict[str, Any]:
+        table = grouped(to_arrow(rows, Offer))
+        return dict(zip(table["offer_key"].to_pylist(), table["price"].to_pylist(), strict=True))
+
+    whole = prices(offers)
+    assert len(whole) > 64
+    for gone in (0, 40, len(offers) - 1):
+        left = prices(offers[:gone] + offers[gone + 1 :])
+        assert all(whole[key] == price for key, price in left.items())
 
 
 def test_a_card_that_no_table_knows_is_kept(replay: Any) -> None:
