@@ -6,9 +6,12 @@ handler after each answer and after each failure, contexts and browser when the 
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from playwright.async_api import Page, Response
+from playwright.async_api import TimeoutError as PlaywrightTimeout
 from scrapy.crawler import Crawler
 from scrapy.http import Request
 from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
@@ -34,12 +37,35 @@ class BrowserHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
         return request.resource_type in UNWANTED or not watch_of(self._crawler).allows(request.url)
 
 
+async def hear_status(page: Page, request: Request) -> None:
+    """Keep the status that the page itself was answered with."""
+
+    def heard(response: Response) -> None:
+        if response.request.is_navigation_request() and response.request.frame == page.main_frame:
+            request.meta["page_status"] = response.status
+
+    page.on("response", heard)
+
+
+async def wait(request: Request, patience_ms: int, page: Page) -> None:
+    """Wait for the selector of `browser_request`. Whether a page without it is an error page, a challenge, a login or
+    another layout is for the checks to say: they see it as it stands."""
+    selector = request.meta.get("wait_for")
+    if not selector or not 200 <= request.meta.get("page_status", 200) < 300:
+        return
+    try:
+        await page.wait_for_selector(selector, state="attached", timeout=patience_ms)
+    except PlaywrightTimeout:
+        request.meta["waited_in_vain"] = selector
+
+
 class BrowserPages:
     """Downloader middleware: gives a page its context (recording or replay) and what to wait for."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.folder = Path(crawler.settings["GPUFARE_WORKDIR"])
+        self.wait_ms = crawler.settings.getint("GPUFARE_WAIT_MS", WAIT_MS)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -52,10 +78,8 @@ class BrowserPages:
             return
         request.meta["playwright_context"] = "crawl"
         request.meta["playwright_context_kwargs"] = self.context()
-        selector = request.meta.get("wait_for")
-        request.meta["playwright_page_methods"] = (
-            [PageMethod("wait_for_selector", selector, state="attached", timeout=WAIT_MS)] if selector else []
-        )
+        request.meta["playwright_page_init_callback"] = hear_status
+        request.meta["playwright_page_methods"] = [PageMethod(partial(wait, request, self.wait_ms))]
         request.meta.setdefault("playwright_page_goto_kwargs", {"wait_until": "domcontentloaded"})
 
     def context(self) -> dict[str, Any]:

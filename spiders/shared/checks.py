@@ -82,6 +82,8 @@ def check(request: Request, response: Response, spider: Any) -> None:
         _check_status(response.status, where)
     if page is not None:
         _check_login(request, response, page, where)
+    if vain := request.meta.get("waited_in_vain"):
+        raise LayoutChanged(f"expected {vain!r} on {response.url}, and it never came")
     _check_kind(request.meta.get("expect") or getattr(spider, "expect", None), response, page, where)
 
 

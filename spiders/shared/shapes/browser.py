@@ -21,7 +21,7 @@ def browser_request(url: str, callback: Callable[..., Any], *, wait_for: str, **
 
 
 class BrowserSpider(ProviderSpider):
-    """Set `start_urls`, `documents`, `wait_for` (a CSS selector), `allowed_domains` for hosts besides the page's own."""
+    """Set `start_urls`, `documents`, `wait_for` (a CSS selector); `allowed_domains` for hosts beyond the page's."""
 
     wait_for: ClassVar[str] = "body"
 
