@@ -21,7 +21,7 @@ from schemas.gpu_table import Gpu, gpu_models, known_vram, model_by_squash, rows
 from schemas.gpu_words import fold
 from schemas.instance_types import InstanceType, instance_types, read_type, same_provider
 
-NORMALISER_VERSION = 1
+NORMALISER_VERSION = 2
 """to be raised with every change of the grammar that reads some string differently"""
 
 __all__ = [
@@ -87,15 +87,26 @@ def gpu_aliases() -> tuple[GpuAlias, ...]:
 @lru_cache(maxsize=65536)
 def read_gpu(text: str, provider: str | None = None) -> GpuName:
     """Read a name or type of whatever kind. Never raises; what it does not know has `known` false."""
-    reading = _aliased(text, provider) or read_type(text, provider) or read_name(text)
-    return _answer(text, reading)
+    return _answer(text, _read(text, provider))
 
 
 @lru_cache(maxsize=65536)
 def read_instance_type(text: str, provider: str | None = None) -> GpuName | None:
     """Read the name of an instance type; None where it tells no accelerator (a CPU type, or one that nothing knows)."""
-    reading = _aliased(text, provider) or read_type(text, provider) or read_name(text)
+    reading = _read(text, provider)
     return _answer(text, reading) if reading.gpu is not None else None
+
+
+# Types that are codes and never spell their card: AWS's t4g.nano is a CPU and no T4G, Azure's Standard_A10 no A10.
+_CODED = re.compile(
+    r"[a-z]{1,4}\d[a-z0-9-]{0,12}\.(nano|micro|small|medium|large|\d{0,3}xlarge|metal[a-z0-9-]{0,12})|standard_[^n]\w{0,60}",
+    re.IGNORECASE,
+)
+
+
+def _read(text: str, provider: str | None) -> Reading:
+    told = _aliased(text, provider) or read_type(text, provider)
+    return told or (Reading() if _CODED.fullmatch(text.strip()) else read_name(text))
 
 
 def canonical(text: str) -> str | None:

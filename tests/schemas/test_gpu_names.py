@@ -829,3 +829,11 @@ def test_every_accelerated_type_ever_published_is_known(path: str) -> None:
 def test_gpu_names_imports_nothing_heavy() -> None:
     source = Path(gpu_names.__file__).read_text(encoding="utf-8")
     assert not any(word in source for word in ("import pandas", "import pyarrow", "import scrapy", "import babel"))
+
+
+@pytest.mark.parametrize(
+    "text", ["t4g.nano", "t4g.2xlarge", "a1.large", "Standard_A10", "Standard_A10_v2", "Standard_L8s_v3"]
+)
+def test_a_type_that_is_a_code_does_not_spell_a_card(text: str) -> None:
+    assert read_gpu(text).gpu is None
+    assert read_instance_type(text, "aws") is None
