@@ -6,12 +6,14 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
 
 from flows.deploy import DEPLOYMENTS, Daily, Hourly, absolute
+from flows.refresh import Outcome, State, retryable
+from schemas.scrape import ERROR_CLASSES
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,7 +22,7 @@ def test_prefect_yaml_holds_the_same_deployments() -> None:
     written = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
     assert [one["name"] for one in written] == [one.name for one in DEPLOYMENTS]
     for yaml_one, ours in zip(written, DEPLOYMENTS, strict=True):
-        schedules = [(each["cron"], each["timezone"]) for each in yaml_one["schedules"]]
+        schedules = [(each["cron"], each["timezone"]) for each in yaml_one.get("schedules", [])]
         assert yaml_one["entrypoint"] == f"flows/nightly.py:{ours.function}"
         assert yaml_one["description"] == ours.description
         assert yaml_one["parameters"] == dict(ours.parameters)
@@ -84,3 +86,17 @@ def test_a_server_that_does_not_answer_is_one_line(bare: dict[str, str], tmp_pat
     assert "no Prefect server answers at http://127.0.0.1:9/api" in gone.stderr
     assert "Traceback" not in gone.stderr
     assert not (tmp_path / "data").exists()
+
+
+def test_the_runbook_has_a_row_for_every_error_class_and_deployment() -> None:
+    rows = {
+        line.split("|")[1].strip(" `") for line in (ROOT / "flows/README.md").read_text().splitlines() if "|" in line
+    }
+    assert {*ERROR_CLASSES, *get_args(State), *(one.path for one in DEPLOYMENTS)} <= rows
+
+
+def test_the_runbook_says_what_is_tried_again() -> None:
+    for line in (ROOT / "flows/README.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) > 4 and cells[1] in ERROR_CLASSES:
+            assert (cells[3] == "yes") is retryable(Outcome("acme", "failed", "", cells[1])), cells[1]
