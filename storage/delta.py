@@ -150,8 +150,7 @@ class LedgerTable:
                 except CommitFailedError:
                     time.sleep(_wait(app_id, attempt))
                     continue
-            self._opened = None
-            return True
+            return True  # writing brought the opened table up to its own version
         raise StoreError(
             f"cannot append to {where}: other writers won {APPEND_ATTEMPTS} times in a row; "
             "run the same command again when fewer run at once"

@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from schemas.offer import Offer
 from schemas.rate import usd_rates
+from schemas.scrape import Scrape
 from storage.flags import WITHHELD
 from storage.gate_types import COUNT_MEMORY, Evidence, History, Quarantined, checks_from_json
 from storage.lake import Lake
@@ -19,58 +20,56 @@ from storage.visible import END_OF_TIME, with_current
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# How far back a row's last good price is looked for.
-REFERENCE_SPAN = timedelta(days=30)
+# How many accepted scrapes back a row's last good price is looked for.
+REFERENCE_SCRAPES = 30
 PRICE_COLUMNS = ("price", "currency", "price_unit", "tax_included", "usd_per_hour", "usd_per_gpu_hour", "rate_date")
 
 
 def history_of(lake: Lake, provider: str, before: datetime | None = None) -> History:
     """The provider's past as the gate wants it, from scrapes observed before `before` (all where it is None)."""
-    accepted = lake.visible(provider, before=before, last=COUNT_MEMORY)
-    counts = tuple(scrape.offers for scrape in accepted)
-    waiting = _waiting(lake, provider, accepted[0].observed_at if accepted else None, before)
-    rates = {currency: days[max(days)] for currency, days in usd_rates(lake.rates()).items() if days}
-    if not accepted:
-        return History(quarantined=waiting, evidence=evidence(lake, before), rates=rates)
+    lake.refresh()  # another process may have committed since this one last looked
+    attempts = lake.attempts(provider, before)
+    accepted = [scrape for scrape, visible in attempts if visible]
+    last = lake.snapshot(accepted[0].scrape_id) if accepted else None
     return History(
-        row_counts=counts,
-        last=lake.snapshot(accepted[0].scrape_id),
-        reference=reference(lake, provider, before),
-        quarantined=waiting,
+        row_counts=tuple(scrape.offers for scrape in accepted[:COUNT_MEMORY]),
+        last=last,
+        reference=None if last is None else _mended(lake, last, accepted[:REFERENCE_SCRAPES]),
+        quarantined=_waiting([scrape for scrape, _ in attempts], accepted[0] if accepted else None),
         evidence=evidence(lake, before),
-        rates={currency: Decimal(rate) for currency, rate in rates.items()},
+        rates={currency: days[max(days)] for currency, days in usd_rates(lake.rates()).items() if days},
     )
 
 
 def reference(lake: Lake, provider: str, before: datetime | None = None) -> pa.Table | None:
     """The last accepted snapshot as the state to compare with; None where there is none.
 
-    A row that was held back gives way to its last good one of the past thirty days, or is left out where it has none. A
-    row without a price takes its last price: a gap is not observed, not a change.
+    A row that was held back gives way to its last good one of the last thirty accepted scrapes, or is left out where it
+    has none. A row without a price takes its last price: a gap is not observed, not a change.
     """
-    newest = lake.last_accepted(provider, before=before)
-    if newest is None:
-        return None
-    since = newest.observed_at - REFERENCE_SPAN
-    scrapes = [s for s in lake.visible(provider, before=before) if s.observed_at >= since]
-    now = lake.snapshot(newest.scrape_id)
-    if _whole(now):
-        return now
-    ids = [scrape.scrape_id for scrape in scrapes]
-    source = lake.relation("snapshots", scrape_ids=ids, since=since)
-    price = ", ".join(f"coalesce(g.{n}, p.{n}) AS {n}" for n in PRICE_COLUMNS)
+    accepted = lake.visible(provider, before=before, last=REFERENCE_SCRAPES)
+    return _mended(lake, lake.snapshot(accepted[0].scrape_id), accepted) if accepted else None
+
+
+def _mended(lake: Lake, newest: pa.Table, accepted: list[Scrape]) -> pa.Table:
+    if _whole(newest):
+        return newest
+    ids = [scrape.scrape_id for scrape in accepted]
+    source = lake.relation("snapshots", scrape_ids=ids, since=accepted[-1].observed_at)
+    # A price goes with its currency and unit: all of them come from one row.
+    price = ", ".join(
+        f"CASE WHEN s.price IS NULL AND p.price IS NOT NULL THEN p.{n} ELSE s.{n} END AS {n}" for n in PRICE_COLUMNS
+    )
     rows = lake.query(
         f"""WITH good AS (
             SELECT * FROM {source} WHERE scrape_id IN $ids AND NOT coalesce(list_contains(flags, $withheld), false)),
-        newest AS (SELECT offer_key FROM {source} WHERE scrape_id = $newest),
-        state AS (SELECT * FROM good SEMI JOIN newest USING (offer_key)
+        state AS (SELECT * FROM good WHERE offer_key IN (SELECT offer_key FROM newest)
             QUALIFY row_number() OVER (PARTITION BY offer_key ORDER BY observed_at DESC) = 1),
         priced AS (SELECT * FROM good WHERE price IS NOT NULL
             QUALIFY row_number() OVER (PARTITION BY offer_key ORDER BY observed_at DESC) = 1)
-        SELECT s.* REPLACE ({price.replace("g.", "s.")}) FROM state s LEFT JOIN priced p USING (offer_key)
-        ORDER BY offer_key""",
+        SELECT s.* REPLACE ({price}) FROM state s LEFT JOIN priced p USING (offer_key) ORDER BY offer_key""",
+        tables={"newest": newest.select(["offer_key"])},
         ids=ids,
-        newest=newest.scrape_id,
         withheld=WITHHELD,
     )
     return shaped(rows, Offer)
@@ -106,17 +105,12 @@ def evidence(lake: Lake, before: datetime | None = None) -> dict[str, Evidence]:
     return {row["gpu"]: Evidence(row["middle"], row["offers"]) for row in rows.to_pylist()}
 
 
-def _waiting(lake: Lake, provider: str, since: datetime | None, before: datetime | None) -> tuple[Quarantined, ...]:
-    """Scrapes after the last accepted one that are still quarantined, oldest first."""
-    verdicts = {}
-    for scrape in lake.scrapes(provider):  # oldest verdict first, so the last one stays
-        verdicts[scrape.scrape_id] = scrape
+def _waiting(attempts: Sequence[Scrape], last: Scrape | None) -> tuple[Quarantined, ...]:
+    """Attempts after the last accepted one that are still quarantined, oldest first."""
     waiting = [
         scrape
-        for scrape in verdicts.values()
-        if scrape.verdict == "quarantined"
-        and (since is None or scrape.observed_at > since)
-        and (before is None or scrape.observed_at < before)
+        for scrape in attempts
+        if scrape.verdict == "quarantined" and (last is None or scrape.observed_at > last.observed_at)
     ]
     return tuple(
         Quarantined(

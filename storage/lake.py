@@ -240,6 +240,20 @@ class Lake:
         )
         return from_arrow(shaped(rows, Scrape), Scrape)
 
+    def attempts(self, provider: str, before: datetime | None = None) -> list[tuple[Scrape, bool]]:
+        """The last verdict on each attempt at a provider, newest first, and whether its snapshot is visible."""
+        rows = self.query(
+            f"""WITH {with_visible(self.relation("scrapes", providers=[provider]))}
+            SELECT *, scrape_id IN (SELECT scrape_id FROM visible) AS is_visible FROM judged
+            WHERE provider = $provider AND ($before IS NULL OR observed_at < $before)
+            ORDER BY observed_at DESC, recorded_at DESC""",
+            known_at=END_OF_TIME,
+            provider=provider,
+            before=before,
+        )
+        seen = rows["is_visible"].to_pylist()
+        return list(zip(from_arrow(shaped(rows, Scrape), Scrape), seen, strict=True))
+
     def last_accepted(
         self, provider: str, known_at: datetime | None = None, before: datetime | None = None
     ) -> Scrape | None:

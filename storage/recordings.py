@@ -31,6 +31,7 @@ class Recordings:
     """The recordings of one store."""
 
     def __init__(self, store: str, storage_options: dict[str, str] | None = None) -> None:
+        self.store = store
         self.root = join(store, FOLDER)
         self.storage_options = storage_options
 
@@ -79,8 +80,9 @@ class Recordings:
         if is_remote(self.root):
             import pyarrow.fs as pa_fs
 
-            selector = pa_fs.FileSelector("", allow_not_found=True, recursive=True)
-            names = [info.base_name for info in self._filesystem().get_file_info(selector)]
+            selector = pa_fs.FileSelector(FOLDER, allow_not_found=True, recursive=True)
+            with told("cannot list", f"the recordings at {self.root}"):
+                names = [info.base_name for info in self._filesystem().get_file_info(selector)]
         else:
             names = [path.name for path in Path(self.root).glob(f"*/*{SUFFIX}")]
         yield from sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
@@ -120,8 +122,8 @@ class Recordings:
             return bytes(source.read())
 
     def _write(self, where: str, content: bytes) -> None:
-        if is_remote(self.root):  # an object appears whole or not at all
-            with self._filesystem().open_output_stream(self._below(where)) as sink:
+        if is_remote(self.root):  # an object appears whole or not at all; Arrow would pack what is named .gz once more
+            with self._filesystem().open_output_stream(self._below(where), compression=None) as sink:
                 sink.write(content)
             return
         target = Path(where)
@@ -137,13 +139,13 @@ class Recordings:
         Path(part.name).rename(target)
 
     def _below(self, where: str) -> str:
-        return where.removeprefix(self.root).lstrip("/")
+        return where.removeprefix(self.store).lstrip("/")
 
     def _filesystem(self) -> Any:
         import pyarrow.fs as pa_fs
         from deltalake.fs import DeltaStorageHandler
 
-        return pa_fs.PyFileSystem(DeltaStorageHandler(self.root, self.storage_options))
+        return pa_fs.PyFileSystem(DeltaStorageHandler(self.store, self.storage_options))
 
 
 def keep(lake: Lake, har: Path) -> str:

@@ -78,7 +78,7 @@ def changes_of(lake: Lake, scrape: Scrape, offers: pa.Table, *, recorded_at: dat
     if scrape.verdict not in ACCEPTED:
         return None
     newest = lake.last_accepted(scrape.provider)
-    if newest is None or overtaken(lake, scrape):
+    if newest is None or newest.observed_at > scrape.observed_at:
         return None
     facts = providers().get(scrape.provider)
     if facts is None:

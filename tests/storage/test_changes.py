@@ -122,7 +122,7 @@ def test_D08_how_small_a_price_move_counts(world, diff, old, new, changes):
 
 
 def test_display_precision_is_that_of_one_gpu_hour(world, diff):
-    """A month of eight cards at 14,600 USD: 10 cents more a month are nothing for one card and hour, 100 USD are not."""
+    """Eight cards for a month at 14,600 USD: 10 cents more are nothing for one card and hour, 100 USD are not."""
     month = {"price_unit": "instance-month", "gpu_count": 8.0}
 
     def offer(price):

@@ -217,6 +217,15 @@ def test_a_reader_opens_only_the_files_that_can_hold_the_snapshot(world, lake):
     assert lake.snapshot("hyperbolic-3", ["offer_key", "price"]).column_names == ["offer_key", "price"]
 
 
+def test_what_another_process_committed_is_seen_before_a_scrape_is_judged(world, lake):
+    other = Lake.open(lake.path)
+    assert lake.visible() == other.visible() == []
+    world.put(other, 1, world.offer(1))
+    assert lake.visible() == []  # an opened store answers from one state
+    assert history_of(lake, "hyperbolic").row_counts == (1,)
+    assert len(lake.visible()) == 1
+
+
 # Schema evolution.
 
 
@@ -262,6 +271,7 @@ def test_B25_old_code_reads_and_writes_a_store_that_newer_code_extended(world, l
     rows = rows.append_column("carbon_g_per_kwh", pa.array([41.5]))
     write_deltalake(lake.table("snapshots").uri, rows, mode="append", schema_mode="merge")
     lake.append_scrape(newer)
+    lake = Lake.open(lake.path)
     assert lake.snapshot(newer.scrape_id).schema.equals(arrow_schema(Offer))
     assert offers(lake, Filters(), now=world.at(3)).total == 1
     third = world.put(lake, 3, world.offer(1))
