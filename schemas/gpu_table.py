@@ -34,16 +34,20 @@ class Gpu:
     interconnect: str | None
     pcie: str | None
     fp16_tflops_dense: float | None
+    """dense FP16 at the rate that training gets: tensor or matrix units with FP32 accumulate where there are any"""
     tflops_basis: str | None
+    """where `fp16_tflops_dense` comes from: a datasheet, or which multiple of which rate; None exactly where that is"""
     bf16: str
     fp8: str
     int8: str
     fp4: str
     tdp_w: int | None
+    """board power; empty where sources disagree, or where only measured power is published"""
     compute_capability: str | None
     cpu_arch: str | None
     """arm64 where the GPU is soldered to an Arm CPU"""
     source: str
+    """what the figures were compared with on `checked_on`; `unproven` where nothing public was found"""
     checked_on: date
     note: str | None
 
