@@ -143,6 +143,11 @@ def test_U07_total_memory_is_not_multiplied() -> None:
         assert one(accelerator="A100", gpu_count=count, vram_total=f"{80 * count} GB").vram_gib == 80
 
 
+def test_U06_memory_of_the_host_is_not_memory_of_the_card() -> None:
+    offer = one(accelerator="A100-80GB", vram="80 GB", ram="117 GB")
+    assert (offer.vram_gib, offer.ram_gib) == (80, 117)
+
+
 def test_U17_nominal_classes() -> None:
     mib = {"H100": (81559, 80), "A10": (23028, 24), "L40S": (46068, 48), "L4": (23034, 24), "T4": (15360, 16)}
     for gpu, (size, nominal) in mib.items():
