@@ -62,7 +62,9 @@ def prepare(crawler: Crawler) -> None:
     """Settings of a crawl with a browser. It never asks a host that the spider does not name, whatever a page says."""
     path = chromium()
     spider: Any = crawler.spidercls
-    hosts = {urlsplit(url).hostname or "" for url in getattr(spider, "start_urls", ())}
+    pages = [urlsplit(url) for url in getattr(spider, "start_urls", ())]
+    hosts = {page.hostname or "" for page in pages}
+    schemes = {page.scheme for page in pages} or {"https"}  # each would start a driver of its own
     recorded = crawler.settings["GPUFARE_RECORDED"]
     launch: dict[str, Any] = {
         "executable_path": str(path),
@@ -75,7 +77,7 @@ def prepare(crawler: Crawler) -> None:
     middlewares = {**crawler.settings["DOWNLOADER_MIDDLEWARES"], "spiders.shared.browser_handler.BrowserPages": 745}
     crawler.settings.setdict(
         {
-            "DOWNLOAD_HANDLERS": {**crawler.settings["DOWNLOAD_HANDLERS"], "http": HANDLER, "https": HANDLER},
+            "DOWNLOAD_HANDLERS": {**crawler.settings["DOWNLOAD_HANDLERS"], **dict.fromkeys(schemes, HANDLER)},
             "DOWNLOADER_MIDDLEWARES": middlewares,
             "PLAYWRIGHT_LAUNCH_OPTIONS": launch,
             "PLAYWRIGHT_MAX_CONTEXTS": 1,
