@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 FOLDER = "recordings"
 SUFFIX = ".har.gz"
+PIECE = 1 << 16
 
 
 class Recordings:
@@ -122,9 +123,12 @@ class Recordings:
             return bytes(source.read())
 
     def _write(self, where: str, content: bytes) -> None:
-        if is_remote(self.root):  # an object appears whole or not at all; Arrow would pack what is named .gz once more
-            with self._filesystem().open_output_stream(self._below(where), compression=None) as sink:
-                sink.write(content)
+        if is_remote(self.root):  # an object appears whole or not at all
+            # Arrow would pack what is named .gz once more; deltalake takes bytes only through a buffer, piece by piece.
+            options = {"compression": None, "buffer_size": 2 * PIECE}
+            with self._filesystem().open_output_stream(self._below(where), **options) as sink:
+                for start in range(0, len(content), PIECE):
+                    sink.write(content[start : start + PIECE])
             return
         target = Path(where)
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import random
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -110,6 +111,8 @@ def test_recordings_behind_a_url(tmp_path, har):
     assert list(kept.hashes()) == [sha256]
     assert json.loads(kept.open(sha256))["log"]["entries"][2]["response"]["content"]["text"] == "plain"
     assert kept.verify() == []
+    large = json.dumps({"log": {"entries": [], "noise": random.Random(5).randbytes(3_000_000).hex()}}).encode()
+    assert kept.open(kept.keep_bytes(large)) == large
 
 
 def test_show_names_the_recording(world, lake, har):
