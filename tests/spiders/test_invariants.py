@@ -1,4 +1,4 @@
-"""What holds for every provider, whatever it has in stock: invariants and minimums by kind, no list of expected offers."""
+"""What holds for every provider whatever it has in stock: invariants and minimums by kind, no list of offers."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def test_B14_invariants_of_every_recorded_case(path: Path) -> None:
 
 
 def test_B14_a_sell_out_breaks_nothing() -> None:
-    """A case in which everything is sold out holds rows, and all its rows say so."""
+    """What is sold out is a row that says so, not a row that is gone."""
     cases = [path for path in CASES if path.parts[-2].endswith("sold-out")]
-    assert len(cases) >= 3
-    words = {offer["availability"] for path in cases for offer in offers(path)}
-    assert "sold_out" in words
+    assert cases
+    for path in cases:
+        assert "sold_out" in {offer["availability"] for offer in offers(path)}
 
 
 @pytest.mark.parametrize(("name", "purchase"), sorted(SELLS_INTERRUPTIBLE.items()))
