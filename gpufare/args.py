@@ -8,10 +8,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpufare.cli import UsageFault
 
@@ -73,8 +71,7 @@ def listed(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(word.strip() for text in texts for word in text.split(",") if word.strip()))
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """Numbers from `low` to `high`, both included; None is open."""
 
     low: float | None
@@ -94,6 +91,8 @@ class Range:
 
 def number(what: str, text: str) -> float:
     """A number above zero, or a share such as 1/8."""
+    from fractions import Fraction
+
     try:
         value = float(Fraction(text.strip())) if "/" in text else float(text.strip())
     except (ValueError, ZeroDivisionError):
@@ -120,18 +119,17 @@ def span(what: str, text: str) -> Range:
     return read
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """A GPU as somebody asks for it. Form factor, memory and count narrow only where the words say them."""
 
     gpu: str
     form_factor: str | None = None
     vram_gib: float | None = None
-    count: Range | None = None
+    number: Range | None = None
 
     def __str__(self) -> str:
         size = f" {self.vram_gib:g}GB" if self.vram_gib else ""
-        count = f":{self.count}" if self.count else ""
+        count = f":{self.number}" if self.number else ""
         return f"{self.gpu}{f' {self.form_factor}' if self.form_factor else ''}{size}{count}"
 
 
@@ -144,7 +142,7 @@ def gpu(text: str) -> Wanted:
 
     # A model by its own name needs no grammar, whose import takes a fifth of the whole question.
     if exact := model_by_squash().get(squash(words)):
-        return Wanted(exact, count=wanted)
+        return Wanted(exact, number=wanted)
     from schemas import gpu_names
 
     model = gpu_names.canonical(words)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import date, datetime, tzinfo
 from decimal import ROUND_HALF_EVEN, Decimal
-from fractions import Fraction
 from typing import Any
 
 UNKNOWN = "?"
@@ -54,6 +53,8 @@ def share(count: float | None) -> str:
         return UNKNOWN
     if count == int(count):
         return str(int(count))
+    from fractions import Fraction
+
     near = Fraction(count).limit_denominator(SHARES)
     return f"{near.numerator}/{near.denominator}" if abs(float(near) - count) < 1e-3 else f"{count:.4g}"
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from table.cells import plain, safe
@@ -19,11 +20,13 @@ def dumps(value: Any) -> str:
 
     NaN and the infinities are no values: null. Raises TypeError for anything that JSON has no place for.
     """
+    if value is None:
+        return "null"
     known = _BY_TYPE.get(type(value))
     if known is not None:
         return known(value)
     if isinstance(value, Mapping):
-        return "{" + ", ".join([f"{_text(str(key))}: {dumps(part)}" for key, part in value.items()]) + "}"
+        return "{" + ", ".join([_key(str(key)) + dumps(part) for key, part in value.items()]) + "}"
     if isinstance(value, Iterable):
         return "[" + ", ".join([dumps(part) for part in value]) + "]"
     raise TypeError(f"no JSON for {type(value).__name__}")
@@ -42,14 +45,19 @@ def _number(value: float) -> str:
 
 def _text(value: str) -> str:
     quoted = _quoted(value)
-    if safe(quoted) == quoted:
+    # Of ASCII, everything that could do harm is escaped already but DEL.
+    if (quoted.isascii() and "\x7f" not in quoted) or safe(quoted) == quoted:
         return quoted
     # The escape of JSON itself: a reader gets the very same text back, a terminal sees no control character.
     return "".join(char if safe(char) == char else json.dumps(char)[1:-1] for char in quoted)
 
 
+@lru_cache(maxsize=4096)
+def _key(name: str) -> str:
+    return f"{_text(name)}: "
+
+
 _BY_TYPE: dict[type, Callable[[Any], str]] = {
-    type(None): lambda value: "null",
     str: _text,
     bool: lambda value: "true" if value else "false",
     int: str,

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import IO
+from typing import IO, NamedTuple
 
 from table.cells import safe
 from table.view import SAMPLE, Row, Shown, View
@@ -20,8 +19,7 @@ NARROW, NARROWEST = 12, 6
 BOLD, DIM, YELLOW, RESET = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(NamedTuple):
     """What the table is written on: its width (None: as wide as the rows are) and whether it takes colours."""
 
     width: int | None = None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from table.cells import text_of
 
@@ -18,8 +18,11 @@ SAMPLE = "SAMPLE, not market prices"
 VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+def _always(rows: Sequence[Row]) -> bool:
+    return True
+
+
+class Shown(NamedTuple):
     """A column of the terminal's table.
 
     `text` makes the cell. `drop` says who gives way first on a narrow terminal (higher goes first, 0 never); `shrink`
@@ -31,7 +34,7 @@ class Shown:
     align: Literal["left", "right", "point"] = "left"
     drop: int = 0
     shrink: bool = False
-    when: Callable[[Sequence[Row]], bool] = field(default=lambda rows: True)
+    when: Callable[[Sequence[Row]], bool] = _always
     name: str = ""
 
 

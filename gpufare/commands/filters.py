@@ -107,7 +107,7 @@ def build(
     from storage.filters import Filters, Gpu
 
     wanted = [
-        Gpu(one.gpu, one.form_factor, one.vram_gib, one.count.low if one.count else None)
+        Gpu(one.gpu, one.form_factor, one.vram_gib, one.number.low if one.number else None)
         for one in args.gpus([*gpus, *gpu])
     ]
     bought = args.purchases(purchase)

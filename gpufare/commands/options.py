@@ -6,12 +6,10 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from gpufare.cli import UsageFault
 from table.formats import FORMATS, lines, write_parquet
@@ -20,14 +18,14 @@ from table.view import View
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from click.shell_completion import CompletionItem
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 NO_ROWS = 4
 MOST = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """Where an answer goes: its format, a file instead of standard output, and whether no rows are a fault."""
 
     format: str
@@ -79,6 +77,8 @@ def completion(names: Callable[[], list[str]]) -> Callable[[click.Context, click
     """Completes the last word of a comma list."""
 
     def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
         from gpufare.args import folded
 
         before, comma, word = incomplete.rpartition(",")

@@ -36,7 +36,7 @@ NOW = datetime(2026, 12, 1, 5, 30, tzinfo=UTC)
 )
 def test_a_gpu_narrows_only_by_what_its_words_say(text: str, read: tuple[Any, ...]) -> None:
     wanted = args.gpu(text)
-    assert (wanted.gpu, wanted.form_factor, wanted.vram_gib, wanted.count and wanted.count.low) == read
+    assert (wanted.gpu, wanted.form_factor, wanted.vram_gib, wanted.number and wanted.number.low) == read
 
 
 def test_every_model_is_found_by_its_own_name() -> None:
