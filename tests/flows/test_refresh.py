@@ -177,16 +177,24 @@ def test_f04_b2_one_provider_fails_and_the_others_are_new(tmp_path: Path, folder
 
 
 @pytest.mark.usefixtures("no_keys")
-def test_the_rates_of_the_night_are_stored_once(tmp_path: Path) -> None:
+def test_the_rates_of_the_night_are_read_where_a_currency_needs_them_and_stored_once(tmp_path: Path) -> None:
     store = str(tmp_path / "store")
+    assert provider("hyperbolic").currencies == ("USD",)
+    assert [one.name for one in refresh(store, ["hyperbolic"], recorded=FIRST).outcomes] == ["hyperbolic"]
+    assert provider("scaleway").currencies == ("EUR",)
     for _ in range(2):
-        summary = refresh(store, ["hyperbolic"], recorded=FIRST)
-        (told,) = [outcome for outcome in summary.outcomes if outcome.name == "ecb"]
-        assert (told.state, told.detail) == ("done", "exchange rates")
-    rates = Lake.open(store).rates()
+        told, scaleway = refresh(store, ["scaleway"], recorded=FIRST).outcomes
+        assert (told.name, told.state, told.detail) == ("ecb", "done", "exchange rates")
+        assert scaleway.state == "done", scaleway
+    lake = Lake.open(store)
+    rates = lake.rates()
     assert {"USD", "GBP"} <= {rate.currency for rate in rates}
     assert {rate.base for rate in rates} == {"EUR"}
     assert told.offers == len(rates)
+    rows = lake.snapshot(lake.visible("scaleway")[0].scrape_id)
+    assert set(rows["currency"].to_pylist()) == {"EUR"}
+    assert None not in rows["usd_per_hour"].to_pylist()
+    assert None not in rows["rate_date"].to_pylist()
 
 
 @pytest.mark.usefixtures("no_keys")
