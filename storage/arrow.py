@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SEPARATOR = "\x1f"
+QUOTE = ("price", "currency", "price_unit", "usd_per_gpu_hour")
 
 
 def numbers(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -29,12 +30,12 @@ def joined(table: pa.Table, names: Sequence[str]) -> pa.Array:
     return pc.binary_join_element_wise(*parts, SEPARATOR)
 
 
-def aligned(current: pa.Table, previous: pa.Table, key: str = "offer_key") -> pa.Table:
-    """The previous table's rows in the order of the current one; all null where a key is new."""
+def prices_before(current: pa.Table, previous: pa.Table) -> pa.Table:
+    """Prices of the previous table in the order of the current one's rows; all null where a key is new."""
     import pyarrow.compute as pc
 
-    at = pc.index_in(current[key].combine_chunks(), value_set=previous[key].combine_chunks())
-    return previous.take(at)
+    at = pc.index_in(current["offer_key"].combine_chunks(), value_set=previous["offer_key"].combine_chunks())
+    return previous.select(list(QUOTE)).take(at)
 
 
 def medians(keys: pa.Array, values: pa.Array) -> dict[str, tuple[float, int]]:

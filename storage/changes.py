@@ -19,7 +19,7 @@ from schemas.offer import Offer
 from schemas.providers import Provider
 from schemas.record import arrow_schema, columns
 from schemas.scrape import Scrape
-from storage.arrow import numbers
+from storage.arrow import count, numbers
 from storage.flags import shown
 from storage.listings import GROUP_COLUMNS, grouped
 
@@ -89,7 +89,6 @@ def compare(
     kept_back = _keys(current) - _keys(after), _keys(previous) - _keys(before)
     if provider.listings:
         before, after, kept_back = grouped(before), grouped(after), (set(), set())
-    before, after = before.sort_by("offer_key"), after.sort_by("offer_key")
     causes = _Causes(previous_scrape, scrape)
     moves = list(_moves(before, after, kept_back, listings=provider.listings))
     return _table(
@@ -123,62 +122,78 @@ def _moves(
         if new_keys[row].as_py() not in kept_back[1]:
             yield _Move("added", None, (None, row))
     at = pc.index_in(new_keys, value_set=old_keys)
-    rows_after = pc.indices_nonzero(pc.is_valid(at))
-    rows_before = pc.drop_null(at)
-    old, new = before.take(rows_before), after.take(rows_after)
-    where = list(zip(rows_before.to_pylist(), rows_after.to_pylist(), strict=True))
-    yield from _published(old, new, where)
-    yield from _stock(old, new, where)
-    names = ["listings", "median_price"] if listings else ATTRIBUTES
-    for name in names:
-        for i in pc.indices_nonzero(_differs(old[name], new[name])).to_pylist():
-            a, b = old[name][i].as_py(), new[name][i].as_py()
-            number = pa.types.is_decimal(old[name].type) or name == "listings"
+    pairs = _Pairs(before, after, pc.drop_null(at), pc.indices_nonzero(pc.is_valid(at)))
+    yield from _published(pairs)
+    yield from _stock(pairs)
+    for name in ["listings", "median_price"] if listings else ATTRIBUTES:
+        number = name == "listings" or pa.types.is_decimal(before[name].type)
+        for rows, a, b in pairs.differing(name, _differs(*pairs.sides(name))):
             relative = float(b) / float(a) - 1 if number and a and b is not None else None
-            yield _Move("changed", name, where[i], _text(a), _text(b), relative)
+            yield _Move("changed", name, rows, _text(a), _text(b), relative)
 
 
-def _published(old: pa.Table, new: pa.Table, where: Sequence[tuple[int, int]]) -> Iterator[_Move]:
+class _Pairs:
+    """The offers that both tables have, side by side. Columns are taken when asked for: most are never told."""
+
+    def __init__(self, before: pa.Table, after: pa.Table, old_rows: pa.Array, new_rows: pa.Array) -> None:
+        self._tables = before, after
+        self._rows = old_rows, new_rows
+
+    def sides(self, name: str) -> tuple[pa.Array, pa.Array]:
+        """The column of the old and of the new table, row by row of the same offer."""
+        old, new = (
+            table[name].combine_chunks().take(rows) for table, rows in zip(self._tables, self._rows, strict=True)
+        )
+        return old, new
+
+    def differing(self, name: str, mask: pa.Array) -> Iterator[tuple[tuple[int, int], Any, Any]]:
+        """Where the mask holds: rows in the two tables, old value, new value."""
+        import pyarrow.compute as pc
+
+        if not count(mask):
+            return
+        old, new = (pc.filter(side, mask, "drop").to_pylist() for side in self.sides(name))
+        rows = (pc.filter(side, mask, "drop").to_pylist() for side in self._rows)
+        yield from zip(zip(*rows, strict=True), old, new, strict=True)
+
+
+def _published(pairs: _Pairs) -> Iterator[_Move]:
     """Moves of the published price; another currency or unit is told as such, for the two prices cannot be compared."""
     import pyarrow.compute as pc
 
-    other = {name: pc.not_equal(old[name], new[name]) for name in ("currency", "price_unit")}
-    for name, mask in other.items():
-        for i in pc.indices_nonzero(mask).to_pylist():
-            if name == "price_unit" and old["currency"][i] != new["currency"][i]:
-                continue
-            yield _Move("changed", name, where[i], _quoted(old, i), _quoted(new, i))
-    same = pc.invert(pc.or_(other["currency"], other["price_unit"]))
-    relative = pc.subtract(pc.divide(numbers(new["price"]), numbers(old["price"])), 1.0)
+    currency, unit, price = (pairs.sides(name) for name in ("currency", "price_unit", "price"))
+    other_currency = pc.not_equal(*currency)
+    other_unit = pc.and_(pc.not_equal(*unit), pc.invert(other_currency))
+    quoted = [pc.binary_join_element_wise(currency[i], unit[i], "/") for i in (0, 1)]
+    for name, mask in (("currency", other_currency), ("price_unit", other_unit)):
+        told = (pc.filter(side, mask).to_pylist() for side in quoted)
+        for (rows, a, b), *units in zip(pairs.differing("price", mask), *told, strict=True):
+            old, new = (f"{_text(p) or '?'} {u}" for p, u in zip((a, b), units, strict=True))
+            yield _Move("changed", name, rows, old, new)
+    same = pc.invert(pc.or_(other_currency, other_unit))
+    relative = pc.subtract(pc.divide(numbers(price[1]), numbers(price[0])), 1.0)
     size = pc.abs(relative)
-    usd = pc.coalesce(numbers(new["usd_per_gpu_hour"]), numbers(old["usd_per_gpu_hour"]))
+    usd = pc.coalesce(*(numbers(side) for side in reversed(pairs.sides("usd_per_gpu_hour"))))
     visible = pc.coalesce(pc.greater_equal(pc.multiply(size, usd), DISPLAY_USD), pc.greater(size, NOISE))
-    moved = pc.and_(pc.and_(same.combine_chunks(), visible), pc.not_equal(new["price"], old["price"]).combine_chunks())
-    for i in pc.indices_nonzero(pc.fill_null(moved, False)).to_pylist():
-        r = relative[i].as_py()
-        a, b = _text(old["price"][i].as_py()), _text(new["price"][i].as_py())
-        yield _Move("price_up" if r > 0 else "price_down", "price", where[i], a, b, r, priced=True)
+    moved = pc.fill_null(pc.and_(pc.and_(same, visible), pc.not_equal(*price)), False)
+    sizes = pc.filter(relative, moved).to_pylist()
+    for (rows, a, b), r in zip(pairs.differing("price", moved), sizes, strict=True):
+        yield _Move("price_up" if r > 0 else "price_down", "price", rows, _text(a), _text(b), r, priced=True)
 
 
-def _quoted(table: pa.Table, i: int) -> str:
-    price = _text(table["price"][i].as_py()) or "?"
-    return f"{price} {table['currency'][i]}/{table['price_unit'][i]}"
-
-
-def _stock(old: pa.Table, new: pa.Table, where: Sequence[tuple[int, int]]) -> Iterator[_Move]:
+def _stock(pairs: _Pairs) -> Iterator[_Move]:
     import pyarrow.compute as pc
 
-    for i in pc.indices_nonzero(pc.not_equal(old["availability"], new["availability"])).to_pylist():
-        a, b = old["availability"][i].as_py(), new["availability"][i].as_py()
+    for rows, a, b in pairs.differing("availability", pc.not_equal(*pairs.sides("availability"))):
         kind = "changed"
         if a in IN_STOCK and b == "sold_out":
             kind = "sold_out"
         elif a == "sold_out" and b in IN_STOCK:
             kind = "available"
-        yield _Move(kind, "availability", where[i], a, b)
+        yield _Move(kind, "availability", rows, a, b)
 
 
-def _differs(old: pa.ChunkedArray, new: pa.ChunkedArray) -> pa.ChunkedArray:
+def _differs(old: pa.Array, new: pa.Array) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -249,18 +264,17 @@ def _table(
     schema = arrow_schema(Change)
     if not moves:
         return schema.empty_table()
-    old = before.take(pa.array([m.rows[0] for m in moves], pa.int64()))
-    new = after.take(pa.array([m.rows[1] for m in moves], pa.int64()))
+    told = [*CARRIED, "offer_key", "observed_at", "scrape_id", "price", "currency", "price_unit", "usd_per_gpu_hour"]
+    old = before.select(told).take(pa.array([m.rows[0] for m in moves], pa.int64()))
+    new = after.select(told).take(pa.array([m.rows[1] for m in moves], pa.int64()))
     raw_moved = {m.rows for m in moves if m.column and m.column not in DERIVED and m.column != "availability"}
     keys = pc.coalesce(new["offer_key"], old["offer_key"]).to_pylist()
+    snapshots = f"{previous_scrape.observed_at.timestamp():.6f} {scrape.observed_at.timestamp():.6f}"
     seen = pc.fill_null(old["observed_at"], previous_scrape.observed_at)
     priced = pa.array([m.priced for m in moves], pa.bool_())
     given: dict[str, Any] = {
         "offer_key": keys,
-        "change_id": [
-            change_id(scrape.provider, key, m, previous_scrape.observed_at, scrape.observed_at)
-            for key, m in zip(keys, moves, strict=True)
-        ],
+        "change_id": [_change_id(snapshots, scrape.provider, key, m) for key, m in zip(keys, moves, strict=True)],
         "previous_observed_at": seen,
         "previous_scrape_id": pc.fill_null(old["scrape_id"], previous_scrape.scrape_id),
         "kind": [m.kind for m in moves],
@@ -295,11 +309,9 @@ def _array(values: Any, type: pa.DataType) -> pa.Array | pa.ChunkedArray:
     return pa.array(values, type) if isinstance(values, list) else values.cast(type)
 
 
-def change_id(provider: str, key: str, move: _Move, previous_observed_at: datetime, observed_at: datetime) -> str:
+def _change_id(snapshots: str, provider: str, key: str, move: _Move) -> str:
     """The same two snapshots give the same ids, on any machine and in any order of rows."""
-    words = (provider, key, move.kind, move.column, move.old, move.new)
-    instants = (previous_observed_at.timestamp(), observed_at.timestamp())
-    text = "\x1f".join("\x00" if w is None else w for w in words) + f"\x1f{instants[0]:.6f}\x1f{instants[1]:.6f}"
+    text = repr((snapshots, provider, key, move.kind, move.column, move.old, move.new))
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 

@@ -20,6 +20,8 @@ def has_flag(table: pa.Table, flag: str) -> pa.Array:
     import pyarrow.compute as pc
 
     flags = table["flags"].combine_chunks()
+    if flags.null_count == len(flags):
+        return pa.repeat(False, len(flags))
     words = pc.list_flatten(flags)
     rows = pc.filter(pc.list_parent_indices(flags), pc.fill_null(pc.equal(words, flag), False))
     return pc.is_in(pa.array(range(len(table)), pa.int64()), value_set=rows.cast(pa.int64()))
@@ -29,7 +31,8 @@ def shown(table: pa.Table) -> pa.Table:
     """The table without the rows that are held back."""
     import pyarrow.compute as pc
 
-    return table.filter(pc.invert(has_flag(table, WITHHELD)))
+    held = has_flag(table, WITHHELD)
+    return table.filter(pc.invert(held)) if pc.any(held).as_py() else table
 
 
 def with_findings(table: pa.Table, findings: Sequence[Finding]) -> pa.Table:

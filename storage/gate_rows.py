@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from schemas.offer import Offer
 from schemas.record import violations
-from storage.arrow import aligned, count, joined, looked_up, medians, numbers, price_factors
+from storage.arrow import count, joined, looked_up, medians, numbers, price_factors, prices_before
 from storage.flags import JUMP_UNCONFIRMED, has_flag
 from storage.gate_types import (
     BAND,
@@ -129,11 +129,11 @@ def price_jump(offers: pa.Table, history: History) -> RowCheck:
 
     if history.known is None:
         return CheckResult("price_jump", None, "0", "ok", "no earlier snapshot"), []
-    factor = price_factors(offers, aligned(offers, history.known))
+    factor = price_factors(offers, prices_before(offers, history.known))
     jumped = pc.fill_null(pc.or_(pc.greater(factor, JUMP), pc.less(factor, 1 / JUMP)), False)
     spiked = pc.fill_null(pc.or_(pc.greater(factor, SPIKE), pc.less(factor, 1 / SPIKE)), False)
     if history.last is not None and count(spiked):
-        before = aligned(offers, history.last.filter(has_flag(history.last, JUMP_UNCONFIRMED)))
+        before = prices_before(offers, history.last.filter(has_flag(history.last, JUMP_UNCONFIRMED)))
         again = pc.abs(pc.subtract(price_factors(offers, before), 1.0))
         spiked = pc.and_(spiked, pc.invert(pc.fill_null(pc.less_equal(again, SAME_PRICE), False)))
     rows, held = count(jumped), count(spiked)

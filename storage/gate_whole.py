@@ -6,7 +6,7 @@ import statistics
 from typing import TYPE_CHECKING
 
 from schemas.providers import Provider
-from storage.arrow import aligned, count, price_factors
+from storage.arrow import count, price_factors, prices_before
 from storage.gate_types import (
     COUNT_BAND,
     COVERAGE_DROP,
@@ -95,7 +95,7 @@ def uniform_shift(offers: pa.Table, history: History) -> CheckResult:
     bound = f"at most {SHIFT_SHARE:.0%}"
     if history.known is None:
         return CheckResult("uniform_shift", None, bound, "ok", "no earlier snapshot")
-    factors = price_factors(offers, aligned(offers, history.known)).drop_null()
+    factors = price_factors(offers, prices_before(offers, history.known)).drop_null()
     moved = pc.filter(factors, pc.greater(pc.abs(pc.subtract(factors, 1.0)), 1e-6))
     if len(factors) < SHIFT_ROWS or len(moved) == 0:
         return CheckResult("uniform_shift", None, bound, "ok")
@@ -115,7 +115,7 @@ def currency_changed(offers: pa.Table, history: History) -> tuple[CheckResult, l
     bound = f"at most {CURRENCY_SHARE:.0%}"
     if history.known is None:
         return CheckResult("currency_changed", None, bound, "ok", "no earlier snapshot"), []
-    before = aligned(offers, history.known)["currency"]
+    before = prices_before(offers, history.known)["currency"]
     other = pc.fill_null(pc.not_equal(offers["currency"], before), False).combine_chunks()
     rows, shared = count(other), len(before) - before.null_count
     share = rows / shared if shared else 0.0
