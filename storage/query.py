@@ -27,6 +27,7 @@ __all__ = ["SORTS", "Current", "Filters", "Gpu", "OffersAnswer", "Shown", "curre
 
 DEFAULT_FRESH_H = 36
 TOTAL = "_total"
+DECISIVE = ("scrape_id", "provider", "observed_at", "recorded_at", "verdict", "supersedes")
 # Rows that are equal in what is sorted by always come in the same order.
 TIES = (
     "usd_per_gpu_hour ASC NULLS LAST, usd_per_hour ASC NULLS LAST,"
@@ -115,8 +116,10 @@ def fresh_for_h(provider: str) -> float:
 
 def current(lake: Lake, as_of: datetime, known_at: datetime | None = None) -> list[Current]:
     """The snapshot of each provider at a moment, as known at another (default: as known today)."""
+    # Only what decides: the other columns, checks and rejected records among them, would be carried through every step.
+    scrapes = f"(SELECT {', '.join(DECISIVE)} FROM {lake.relation('scrapes')})"
     answer = lake.asked(
-        f"""WITH {with_current(lake.relation("scrapes"))}
+        f"""WITH {with_current(scrapes)}
         SELECT provider, scrape_id, observed_at, EXISTS (
             SELECT 1 FROM judged j WHERE j.provider = c.provider AND j.observed_at > c.observed_at
             AND j.observed_at <= $as_of AND j.verdict NOT IN ('accepted', 'accepted_with_warnings')) AS carried
@@ -170,9 +173,9 @@ def offers(
             FROM {source} o JOIN seen s USING (scrape_id) WHERE o.scrape_id IN $ids)
         SELECT {names}, age_s, stale, carried_forward{", spot_usd_per_gpu_hour" if spot else ""},
             count(*) OVER () AS {TOTAL}
-        FROM every WHERE {where.sql()} ORDER BY {order}, {TIES} LIMIT $limit""",
+        FROM every WHERE {where.sql()} ORDER BY {order}, {TIES} {"" if limit is None else "LIMIT $limit"}""",
         ids=ids,
-        limit=2**31 if limit is None else limit,
+        **({} if limit is None else {"limit": limit}),
         **where.params,
     )
     return OffersAnswer(
