@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,10 +30,12 @@ DEADLINE_S = 120.0
 LOG = "log.txt"
 LOG_LINE = 1 << 16
 LOG_MOST = 1 << 24
-PROGRESS = "\x1eprogress "
+PROGRESS_LINE = re.compile(rb"\x1eprogress (\d{1,12}) (\d{1,12})\n")
 OURS = ("raw.jsonl", "report.json", "answers.har", LOG)
 
 Progress = Callable[[int, int], None]
+
+_running: dict[int, str] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,19 +220,29 @@ def _run(
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
-    log = threading.Thread(
-        target=_keep_log, args=(child.stdout, Path(job["workdir"]) / LOG, secrets, progress), daemon=True
-    )
-    log.start()
+    log = _Log(child.stdout, Path(job["workdir"]) / LOG, secrets, progress)
     in_time = False
     try:
+        _running[child.pid] = mark
+        log.start()
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(limit)
             in_time = True
     finally:
         _end(child, mark, gently=not in_time)
+        _running.pop(child.pid, None)
         log.join(2)
+    if log.error:
+        raise log.error
     return in_time, child.returncode
+
+
+def stop_crawls() -> None:
+    """End every crawl of this process at once, from whichever thread: for a caller that is interrupted itself."""
+    for pid, mark in list(_running.items()):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        end_all(mark)
 
 
 def _end(child: subprocess.Popen[bytes], mark: str, *, gently: bool) -> None:
@@ -247,25 +260,33 @@ def _end(child: subprocess.Popen[bytes], mark: str, *, gently: bool) -> None:
     end_all(mark)
 
 
-def _keep_log(pipe: IO[bytes], path: Path, secrets: Secrets, progress: Progress | None) -> None:
-    """Write what the child says, without keys, and hand on how far it is."""
-    written = 0
-    with path.open("wb") as log:
-        for line in _lines(pipe):
-            if line.startswith(PROGRESS.encode()):
-                if progress:
-                    requests, offers = line[len(PROGRESS) :].split()
-                    progress(int(requests), int(offers))
-                continue
-            if written < LOG_MOST:
-                written += log.write(secrets.scrub(line))
-                log.flush()
+class _Log(threading.Thread):
+    """Writes what the child says, without keys, and hands on how far it is. Reads to the end whatever happens, for a
+    child that cannot write stands still."""
 
+    def __init__(self, pipe: IO[bytes] | None, path: Path, secrets: Secrets, progress: Progress | None) -> None:
+        super().__init__(daemon=True)
+        self.pipe, self.path, self.secrets, self.progress = pipe, path, secrets, progress
+        self.error: Exception | None = None
 
-def _lines(pipe: IO[bytes]) -> Iterator[bytes]:
-    with contextlib.suppress(ValueError, OSError), pipe:
-        while line := pipe.readline(LOG_LINE):
-            yield line
+    def run(self) -> None:
+        """Until the last process that holds the other end has gone."""
+        written = 0
+        with contextlib.suppress(OSError), self.path.open("wb") as log, self.pipe or contextlib.nullcontext() as pipe:
+            while pipe and (line := pipe.readline(LOG_LINE)):
+                if told := PROGRESS_LINE.fullmatch(line):
+                    self.tell(int(told[1]), int(told[2]))
+                elif written < LOG_MOST:
+                    written += log.write(self.secrets.scrub(line))
+                    log.flush()
+
+    def tell(self, requests: int, offers: int) -> None:
+        """Hand on; a callback that raises is not called again, and `crawl` raises what it raised."""
+        if self.progress and self.error is None:
+            try:
+                self.progress(requests, offers)
+            except Exception as error:  # noqa: BLE001 - raised again by crawl
+                self.error = error
 
 
 def _told(workdir: Path) -> dict[str, Any]:

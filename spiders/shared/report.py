@@ -25,6 +25,7 @@ RAW = "raw.jsonl"
 REPORT = "report.json"
 PROGRESS = "\x1eprogress "
 PROGRESS_EVERY_S = 0.25
+ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 KEPT_STATS = ("downloader/", "response_received", "retry/", "robotstxt/", "playwright/", "log_count/", "memusage/")
 
 
@@ -52,9 +53,9 @@ class RawWriter:
             clean = {url: self.secrets.scrub_url(url) for offer in item.offers if (url := offer.source_url)}
             for offer in item.offers:
                 offer.source_url = clean.get(offer.source_url or "")
-            lines = [json.dumps(offer.as_json(), ensure_ascii=False) for offer in item.offers]
+            lines = [ENCODE(offer.as_json()) for offer in item.offers]
         elif isinstance(item, RateBatch):
-            lines = [json.dumps(rate.as_json(), ensure_ascii=False) for rate in item.rates]
+            lines = [ENCODE(rate.as_json()) for rate in item.rates]
         else:
             raise SchemaDrift(f"expected a Batch or RateBatch from the spider, got {type(item).__name__}")
         if lines and self.file:

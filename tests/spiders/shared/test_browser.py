@@ -127,7 +127,7 @@ class TestPages:
 
     def test_B01_B03_many_pages_few_at_a_time_none_left_open(self, server, other_server, say, run):
         body = page(server, say, other_server)
-        pages = 30
+        pages = 20
         body = body.replace(f'["{server.url}/page"]', f'[f"{server.url}/page?n={{n}}" for n in range({pages})]')
         body = body.replace('"DOWNLOAD_DELAY": 0', '"DOWNLOAD_DELAY": 0, "CONCURRENT_REQUESTS_PER_DOMAIN": 8')
         server.answers["/page?n=7"] = say(b"gone", 404, HTML)
