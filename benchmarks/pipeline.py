@@ -15,13 +15,13 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from flows.take_in import moves, normalised
+from flows.take_in import normalised
 from schemas.normalise import Context
 from schemas.offer import SCHEMA_VERSION
 from schemas.providers import Provider
 from schemas.raw_offer import RawOffer
 from schemas.scrape import Scrape
-from storage import gate
+from storage import gate, review
 from storage.gate_history import history_of
 from storage.lake import Lake
 
@@ -106,8 +106,8 @@ def one_night(store: str, night: int) -> None:
     crawl = gate.CrawlFacts(finished=True, records=ROWS)
     judged = timed("gate", gate.judge, table, provider=FACTS, crawl=crawl, history=past)
     row = scrape(f"n{night}", at, judged)
-    moved = timed("changes", moves, lake, row, judged.offers, past.known)
     del past, table
+    moved = timed("changes", review.changes_of, lake, row, judged.offers, recorded_at=at)
     timed("snapshot", lake.commit, row, judged.offers, moved)
     if night:
         for step, (seconds, megabytes) in spent.items():
@@ -115,7 +115,7 @@ def one_night(store: str, night: int) -> None:
         seconds = sum(s for s, _ in spent.values())
         print(f"{'all':<12} {seconds:6.2f} s of CPU, {seconds / 8:.2f} of the bound of 8 s")
         print(f"{'':<12} {peak_mb():6.0f} MB at the peak, {peak_mb() / 600:.2f} of the bound of 600 MB")
-        print(f"{moved.num_rows} changes, verdict {judged.verdict}")
+        print(f"{moved.num_rows if moved else 0} changes, verdict {judged.verdict}")
 
 
 def main() -> None:

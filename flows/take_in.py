@@ -19,10 +19,10 @@ from schemas.providers import provider
 from schemas.rate import usd_rates
 from schemas.raw_offer import RawOffer
 from schemas.record import to_arrow
-from schemas.scrape import ACCEPTED, Scrape
+from schemas.scrape import Scrape
 from spiders.shared.crawl import CrawlReport
 from spiders.shared.source import parser_version
-from storage import changes, gate, recordings
+from storage import gate, recordings, review
 from storage.gate_history import history_of
 from storage.lake import Lake
 
@@ -94,8 +94,8 @@ def take_in(lake: Lake, task: Task, report: CrawlReport) -> Outcome:
     scrape.withheld = judgement.withheld
     scrape.unmapped = json.dumps(dict(read.unmapped.most_common()), ensure_ascii=False) if read.unmapped else None
     scrape.rejected = rejected_json(read)
-    moved = moves(lake, scrape, judgement.offers, past.known) if scrape.verdict in ACCEPTED else None
-    del past, offers  # a big provider's two nights are 200 MB, and writing needs as much again
+    del past, offers  # a big provider's two nights are 200 MB, and comparing needs as much again
+    moved = review.changes_of(lake, scrape, judgement.offers, recorded_at=scrape.recorded_at)
     lake.commit(scrape, judgement.offers if scrape.verdict != "failed" else None, moved)
     return outcome_of(report, scrape, judgement, moved.num_rows if moved is not None else 0)
 
@@ -114,21 +114,6 @@ def normalised(records: Iterable[RawOffer], context: Context) -> tuple[pa.Table,
         whole.rejects += read.rejects
         whole.unmapped += read.unmapped
     return pa.concat_tables(tables) if tables else to_arrow([], Offer), whole
-
-
-def moves(lake: Lake, scrape: Scrape, offers: pa.Table, before: pa.Table | None) -> pa.Table | None:
-    """What the scrape changes; None where it is older than what is believed already: it fills history, no news."""
-    newest = lake.last_accepted(scrape.provider)
-    if newest is not None and newest.observed_at > scrape.observed_at:
-        return None
-    return changes.compare(
-        before,
-        offers,
-        previous_scrape=lake.last_accepted(scrape.provider, before=scrape.observed_at),
-        scrape=scrape,
-        provider=provider(scrape.provider),
-        recorded_at=scrape.recorded_at,
-    )
 
 
 def scrape_of(task: Task, report: CrawlReport, scrape_id: str, sha: str | None) -> Scrape:
