@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import hashlib
 import io
 import tomllib
 import types
@@ -110,6 +109,8 @@ def facts_version() -> str:
 
 def digest(names: list[str] | tuple[str, ...]) -> str:
     """Twelve hex digits over the names and bytes of these files of `schemas/`."""
+    import hashlib
+
     total = hashlib.sha256()
     for name in names:
         content = (FACTS_DIR / name).read_bytes()

@@ -8,7 +8,6 @@ is killed leaves rows that nobody sees, never half a snapshot.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -138,6 +137,8 @@ class Lake:
 
     def append_rates(self, rates: pa.Table) -> bool:
         """Exchange rates. The same rows are stored once however often they come."""
+        import hashlib
+
         rows = shaped(rates, Rate).sort_by(
             [(name, "ascending") for name in ("source", "day", "base", "currency", "kind")]
         )
