@@ -25,9 +25,9 @@ CONTINENTS = {
 }
 # Everyday names that are not the ISO 3166 short names.
 COUNTRY_WORDS = {"uk": "GB", "england": "GB", "usa": "US", "america": "US", "korea": "KR", "uae": "AE", "holland": "NL"}
-_COUNT = re.compile(r"^(?P<name>.*?)\s*[:*]\s*(?P<count>[\d./]+)$")
-_SIZE = re.compile(r"(?<![\d.])\d+(?:\.\d+)?[\s_-]*g(?:i?b)?\b", re.IGNORECASE)
-_FORM = re.compile(r"(?<![a-z])(sxm|pcie|pci-e|nvl|oam)(?![a-z])", re.IGNORECASE)
+_COUNT = r"^(?P<name>.*?)\s*[:*]\s*(?P<count>[\d./]+)$"
+_SIZE = r"(?i)(?<![\d.])\d+(?:\.\d+)?[\s_-]*g(?:i?b)?\b"
+_FORM = r"(?i)(?<![a-z])(sxm|pcie|pci-e|nvl|oam)(?![a-z])"
 
 
 def folded(text: str) -> str:
@@ -135,7 +135,7 @@ class Wanted(NamedTuple):
 
 def gpu(text: str) -> Wanted:
     """`H100`, `h100-sxm`, `rtx4090`, `RTX 4090`, `RTX_4090`, `4090`, `A100-80GB`, `H100:8`, `8x H100`."""
-    count_said = _COUNT.match(text)
+    count_said = re.match(_COUNT, text)
     words, count = (count_said["name"], count_said["count"]) if count_said else (text, None)
     wanted = Range(*(number("count", count),) * 2) if count else None
     from schemas.gpu_table import model_by_squash, squash
@@ -154,8 +154,8 @@ def gpu(text: str) -> Wanted:
         wanted = Range(*(float(read.gpu_count),) * 2)
     return Wanted(
         model,
-        read.form_factor if _FORM.search(words) else None,
-        read.vram_gib if _SIZE.search(words) else None,
+        read.form_factor if re.search(_FORM, words) else None,
+        read.vram_gib if re.search(_SIZE, words) else None,
         wanted,
     )
 

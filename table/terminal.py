@@ -7,7 +7,6 @@ text; a number stands whole or, with its column, not at all, and then the last l
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, NamedTuple
 
@@ -127,6 +126,8 @@ def width_of(text: str) -> int:
     """Columns that a text takes on a terminal: two for East Asian wide characters, none for combining ones."""
     if text.isascii():
         return len(text)
+    import unicodedata
+
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )
