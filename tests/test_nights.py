@@ -23,8 +23,6 @@ ROOT = Path(__file__).parents[1]
 SECOND = "2026-11-30-night"
 SHUFFLED = ("hyperbolic", "oci", "azure", "scaleway", "verda", "vast", "aws")
 
-pytestmark = pytest.mark.xdist_group("nights")
-
 
 def gpufare(store: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(

@@ -21,7 +21,7 @@ import pytest
 from flows.deploy import DEPLOYMENTS
 from storage.lake import Lake
 
-pytestmark = [pytest.mark.prefect, pytest.mark.xdist_group("prefect")]
+pytestmark = pytest.mark.prefect
 
 FIRST, SECOND = "2026-11-29-night", "2026-11-30-night"
 START_S, RUN_S = 180, 240
