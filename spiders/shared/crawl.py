@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -135,7 +136,10 @@ def crawl(
     }
     limit = deadline_s if deadline_s is not None else float(facts.deadline_s) if facts else DEADLINE_S
     begun = time.monotonic()
-    in_time, code = _run(job, _environment(facts, env, replayed if recorded else None), limit, facts, progress)
+    child_env = _environment(facts, env, replayed if recorded else None)
+    with tempfile.TemporaryDirectory(prefix="gpufare-", ignore_cleanup_errors=True) as scratch:
+        # a browser that is killed leaves its profile behind: here, where it goes away with the crawl
+        in_time, code = _run(job, {**child_env, "TMPDIR": scratch}, limit, facts, progress)
     duration_s = round(time.monotonic() - begun, 3)
     told = _told(workdir)
     verdict = _judge(told, in_time, code, limit, allow_empty=bool(facts and facts.allow_empty), strict=strict)

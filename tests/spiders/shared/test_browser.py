@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import tempfile
 from pathlib import Path
 
 import psutil
@@ -69,6 +70,10 @@ def is_ours(pid):
         return "GPUFARE_CRAWL" in psutil.Process(pid).environ() and str(os.getpid()) in ancestors(pid)
     except psutil.Error:
         return False
+
+
+def profiles():
+    return set(Path(tempfile.gettempdir()).glob("playwright_chromiumdev_profile-*"))
 
 
 def ancestors(pid):
@@ -142,8 +147,10 @@ class TestPages:
     def test_a_page_that_hangs_is_ended_with_its_browser(self, server, other_server, say, run):
         body = page(server, say, other_server)
         server.answers["/api/prices"] = say(hang=True)
+        left = profiles()
         report = run(body, name="fpt", base="BrowserSpider", deadline_s=15)
         assert (report.ok, report.error_class) == (False, "TimedOut")
+        assert profiles() <= left
 
     def test_W03_a_plain_and_a_browser_crawl_in_one_process(self, server, other_server, say, run):
         body = page(server, say, other_server)
