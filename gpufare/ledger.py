@@ -87,7 +87,7 @@ class Ledger:
         """
         from storage.query import SORTS, offers
 
-        now = datetime.now(UTC)
+        now = self._lake.clock(datetime.now(UTC))
         with _plainly():
             answer = offers(
                 self._lake,
@@ -118,7 +118,7 @@ class Ledger:
         """
         from storage.news import changes
 
-        now = datetime.now(UTC)
+        now = self._lake.clock(datetime.now(UTC))
         with _plainly():
             answer = changes(
                 self._lake,
@@ -147,7 +147,7 @@ class Ledger:
         """
         from storage.series import history
 
-        now = datetime.now(UTC)
+        now = self._lake.clock(datetime.now(UTC))
         with _plainly():
             table = history(
                 self._lake,
@@ -168,7 +168,7 @@ class Ledger:
         """
         from storage.series import diff
 
-        now = datetime.now(UTC)
+        now = self._lake.clock(datetime.now(UTC))
         with _plainly():
             first, second = (_moment(when, now, end_of_day=True) or now for when in (earlier, later))
             answer = diff(self._lake, first, second, self._filters(gpus, filters, ()))
@@ -187,7 +187,7 @@ class Ledger:
 
         from storage.health import status
 
-        rows = [asdict(health) for health in status(self._lake, datetime.now(UTC))]
+        rows = [asdict(health) for health in status(self._lake, self._lake.clock(datetime.now(UTC)))]
         return self._given(pa.Table.from_pylist(rows), arrow)
 
     def sql(self, statement: str, *, arrow: bool = False) -> pd.DataFrame | pa.Table:
@@ -199,7 +199,7 @@ class Ledger:
         """
         from storage.views import sql
 
-        return self._given(sql(self._lake, statement, datetime.now(UTC)), arrow)
+        return self._given(sql(self._lake, statement, self._lake.clock(datetime.now(UTC))), arrow)
 
     def _filters(
         self, gpus: Iterable[str], filters: dict[str, Any], usual_purchase: tuple[str, ...] = ("on_demand",)

@@ -9,7 +9,7 @@ is killed leaves rows that nobody sees, never half a snapshot.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,6 +161,16 @@ class Lake:
                     raise ValueError(f"rows of scrape {scrape.scrape_id} differ from it in {name}")
 
     # Reading.
+
+    def clock(self, now: datetime) -> datetime:
+        """The time that a reader of this store lives in: now; in a sample, an hour after its last recording.
+
+        Recordings never grow older: their ages, and who is stale among them, must not depend on when they are read.
+        """
+        if self.origin != "recording":
+            return now
+        last = self.asked(f"SELECT max(observed_at) AS at FROM {self.relation('scrapes')}").rows[0]["at"]
+        return now if last is None else min(now, last + timedelta(hours=1))
 
     def asked(self, sql: str, **params: Any) -> Answer:
         """A question whose answer is fetched on use, as Arrow or as rows."""

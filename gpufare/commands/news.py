@@ -81,8 +81,8 @@ def changes_command(
     from storage.lake import Lake
     from storage.news import changes
 
-    now = datetime.now(UTC)
     lake = Lake.open(settings(ctx).data)
+    now = lake.clock(datetime.now(UTC))
     filters = build(lake, **asked, usual_purchase=())
     kinds = [args.one_of("kind", word, _kinds()) for word in args.listed(kind)]
     span = {
@@ -205,8 +205,8 @@ def diff_command(
     from storage.lake import Lake
     from storage.series import diff
 
-    now = datetime.now(UTC)
     lake = Lake.open(settings(ctx).data)
+    now = lake.clock(datetime.now(UTC))
     filters = build(lake, **asked, usual_purchase=())
     first, second = (args.moment(text, now, end_of_day=True) for text in (earlier, later))
     if first > second:

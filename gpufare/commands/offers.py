@@ -93,8 +93,8 @@ def offers_command(
     from storage.lake import Lake
     from storage.query import SORTS, offers
 
-    now = datetime.now(UTC)
     lake = Lake.open(settings(ctx).data)
+    now = lake.clock(datetime.now(UTC))
     filters = build(lake, **asked)
     key = args.one_of("sort key", sort, list(SORTS))
     at = args.moment(as_of, now, end_of_day=True) if as_of else None

@@ -48,8 +48,8 @@ def show_command(ctx: click.Context, /, *, offer_key: str, zone: str | None, out
     """
     from storage.lake import Lake
 
-    now = datetime.now(UTC)
     lake = Lake.open(settings(ctx).data)
+    now = lake.clock(datetime.now(UTC))
     row = _last_seen(lake, _key(lake, offer_key))
     row["age_s"] = (now - row["observed_at"]).total_seconds()
     reader = args.zone(zone) if zone else None
@@ -125,8 +125,8 @@ def status_command(
     from storage.health import status
     from storage.lake import Lake
 
-    now = datetime.now(UTC)
     lake = Lake.open(settings(ctx).data)
+    now = lake.clock(datetime.now(UTC))
     found = status(lake, now)
     wanted = args.provider_names(names, [health.provider for health in found])
     rows = [asdict(health) for health in found if wanted is None or health.provider in wanted]
@@ -182,8 +182,8 @@ def unmapped_command(ctx: click.Context, /, *, zone: str | None, out: Output) ->
     from storage.health import unmapped
     from storage.lake import Lake
 
-    now = datetime.now(UTC)
     lake = Lake.open(settings(ctx).data)
+    now = lake.clock(datetime.now(UTC))
     reader = args.zone(zone) if zone else None
     rows = [{**asdict(found), "providers": list(found.providers)} for found in unmapped(lake)]
     shown = [
