@@ -21,7 +21,7 @@ from flows.take_in import Outcome, State, Task, record_fault, take_in
 from schemas.providers import provider, providers
 from schemas.rate import Rate
 from schemas.record import to_arrow
-from spiders.shared.crawl import CrawlReport, crawl
+from spiders.shared.crawl import CrawlReport, crawl, stop_crawls
 from spiders.shared.har import recorded_at
 from spiders.shared.source import RECORDED
 from storage.lake import Lake, StoreError, StoreOriginError
@@ -160,7 +160,12 @@ def threads(jobs: int) -> Spread:
 
     def spread(one: Callable[[Task], Outcome], tasks: Sequence[Task]) -> list[Outcome]:
         with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-            return list(pool.map(one, tasks))
+            try:
+                return list(pool.map(one, tasks))
+            except KeyboardInterrupt:
+                stop_crawls()  # or the pool would wait for children that nobody wants any more
+                pool.shutdown(cancel_futures=True)
+                raise
 
     return spread
 

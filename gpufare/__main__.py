@@ -1,6 +1,6 @@
 """`python -m gpufare`."""
 
-from gpufare.cli import main
+from gpufare.cli import run
 
 if __name__ == "__main__":
-    main()
+    run()

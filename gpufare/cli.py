@@ -7,6 +7,7 @@ failing under `status --exit-code`, 4 empty under `--fail-empty`.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -130,6 +131,23 @@ def main(args: list[str] | None = None) -> None:
             raise
         code = explain(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def run() -> None:
+    """The console command: `main`, then an end without taking Python apart, which costs an answer a tenth of its time.
+
+    Where Prefect or Scrapy ran in this process the end is an ordinary one: they have work to finish.
+    """
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 0
+        if code or {"prefect", "twisted"} & sys.modules.keys():
+            raise
+        with contextlib.suppress(BrokenPipeError):
+            sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def explain(error: Exception) -> int:
