@@ -3,8 +3,8 @@
 Docs:  https://docs.hyperbolic.xyz/docs/on-demand-gpus
 Gives: price, GPU, form factor, count, region, network, stock where `totalAvailable` is told
 Lacks: GPU memory, interruptible capacity
-Quirk: `costPerHourCents` is US cents for the whole option, not for one GPU; `providerCostPerHourCents` beside it is what the
-       supplier takes and nobody's price
+Quirk: `costPerHourCents` is US cents for the whole option, not for one GPU; `providerCostPerHourCents` beside it
+       is what the supplier takes and nobody's price
 """
 
 from __future__ import annotations

@@ -82,7 +82,8 @@ def demo_command(ctx: click.Context, into: str) -> int:
     """The nightly job on two recorded nights, offline: what was done, then the cheapest offers, then what changed.
 
     The second night holds real kinds of trouble: a provider that fails, one that returns half its rows, one whose
-    prices all moved by one factor. So the refresh itself would exit 1; the demo exits 0 when both nights ran as recorded.
+    prices all moved by one factor. So the refresh itself would exit 1; the demo exits 0 when both nights ran as
+    recorded.
     """
     from storage.lake import Lake
 

@@ -21,7 +21,7 @@ from schemas.providers import providers
 from spiders.shared import har
 from spiders.shared.guard import is_robots
 from spiders.shared.har import Entry, Headers
-from spiders.shared.secrets import Secrets, without_addresses
+from spiders.shared.secrets import Secrets, without_addresses, without_fields
 
 FILE = "answers.har"
 HOP_BY_HOP = {"content-length", "content-encoding", "transfer-encoding", "connection", "keep-alive", "set-cookie"}
@@ -43,6 +43,8 @@ class Recorder:
         names = key_names(crawler.spidercls.name)
         self.keys = tuple(name for name in names if os.environ.get(name))
         self.secrets = Secrets.of(names, os.environ)
+        facts = providers().get(crawler.spidercls.name)
+        self.withheld = facts.withhold if facts else ()
         self.entries: list[Entry] = []
         self.bodies = 0
         crawler.signals.connect(self.write, signals.spider_closed)
@@ -94,7 +96,7 @@ class Recorder:
 
     def scrubbed(self, entry: Entry) -> Entry:
         """The entry without secrets, a large body already beside the HAR."""
-        body = self.secrets.scrub(entry.body)
+        body = without_fields(self.secrets.scrub(entry.body), self.withheld)
         if any(kind in entry.mime for kind in TEXTS):
             body = without_addresses(body)
         return replace(

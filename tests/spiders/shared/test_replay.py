@@ -225,3 +225,12 @@ def test_a_committed_recording_replays(tmp_path, case):
     report = crawl(case.split("/")[0], tmp_path, recorded=RECORDED / case)
     assert report.ok, report.error
     assert report.observed_at == datetime(2026, 11, 29, 2, 0, tzinfo=UTC)
+
+
+def test_what_a_supplier_takes_is_not_even_recorded(server, say, run):
+    answer = [{"gpu": "H100", "price": 3.19, "providerCostPerHourCents": 271}]
+    server.answers["/list"] = say(json.dumps(answer).encode())
+    live = run(f'start_urls = ["{server.url}/list"]', name="hyperbolic")
+    assert live.ok, live.error
+    (entry,) = [entry for entry in har.read(live.har_path).entries if entry.url.endswith("/list")]
+    assert json.loads(entry.body) == [{"gpu": "H100", "price": 3.19, "providerCostPerHourCents": None}]

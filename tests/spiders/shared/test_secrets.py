@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spiders.shared.secrets import Secrets, without_addresses
+from spiders.shared.secrets import Secrets, without_addresses, without_fields
 
 KEY = 'a/b+c=d "e" & é'
 tokens = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=8, max_size=40)
@@ -75,3 +75,14 @@ def test_headers_and_posts_without_keys():
 )
 def test_addresses_of_persons_are_not_kept(body, clean):
     assert without_addresses(body) == clean
+
+
+def test_withheld_fields_hold_null_and_nothing_else_changes():
+    body = b'[{"cost": 250, "price": 319}, {"cost" : "2.5\\"0", "costs": 1}, {"cost":null}, {"a": "cost"}]'
+    clean = without_fields(body, ["cost"])
+    assert json.loads(clean) == [
+        {"cost": None, "price": 319},
+        {"cost": None, "costs": 1},
+        {"cost": None},
+        {"a": "cost"},
+    ]
