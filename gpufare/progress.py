@@ -85,7 +85,7 @@ def line_of(outcome: Outcome) -> str:
     if outcome.state == "done":
         what = f"{outcome.offers} {'rates' if outcome.detail == 'exchange rates' else 'offers'}"
         if outcome.changes:
-            what += f", {outcome.changes} changes"
+            what += f", {outcome.changes} change{'s' if outcome.changes > 1 else ''}"
         took = ", ".join(filter(None, (outcome.access, f"{outcome.duration_s:.1f} s")))
         warned = "".join(f"\n{'':<{WIDTH}} note         {warning}" for warning in outcome.warnings)
         return f"{head} {what} ({took}){warned}"
