@@ -20,7 +20,7 @@ from schemas.providers import Provider
 from schemas.record import arrow_schema, columns
 from schemas.scrape import Scrape
 from storage.arrow import count, numbers
-from storage.flags import shown
+from storage.flags import held_back, shown
 from storage.listings import GROUP_COLUMNS, grouped
 
 if TYPE_CHECKING:
@@ -88,7 +88,10 @@ def compare(
     before, after = shown(previous), shown(current)
     kept_back = _keys(current) - _keys(after), _keys(previous) - _keys(before)
     if provider.listings:
-        before, after, kept_back = grouped(before), grouped(after), (set(), set())
+        # A group of which a listing is held back is another group: neither its lowest price nor its end can be told.
+        unclear = _keys(grouped(held_back(previous))) | _keys(grouped(held_back(current)))
+        before, after = (_without(grouped(table), unclear) for table in (before, after))
+        kept_back = set(), set()
     causes = _Causes(previous_scrape, scrape)
     moves = list(_moves(before, after, kept_back, listings=provider.listings))
     return _table(
@@ -100,6 +103,13 @@ def compare(
         scrape=scrape,
         recorded_at=recorded_at,
     )
+
+
+def _without(groups: pa.Table, keys: set[str]) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return groups.filter(pc.invert(pc.is_in(groups["offer_key"], value_set=pa.array(sorted(keys), pa.string()))))
 
 
 def _keys(table: pa.Table) -> set[str]:

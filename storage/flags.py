@@ -35,6 +35,11 @@ def shown(table: pa.Table) -> pa.Table:
     return table.filter(pc.invert(held)) if pc.any(held).as_py() else table
 
 
+def held_back(table: pa.Table) -> pa.Table:
+    """Only the rows that are held back."""
+    return table.filter(has_flag(table, WITHHELD))
+
+
 def with_findings(table: pa.Table, findings: Sequence[Finding]) -> pa.Table:
     """The table with the findings' flags added, each once; rows to withhold get `withheld` as well."""
     import pyarrow as pa

@@ -12,7 +12,15 @@ from schemas.offer import Offer
 from schemas.rate import usd_rates
 from schemas.scrape import Scrape
 from storage.flags import WITHHELD
-from storage.gate_types import COUNT_MEMORY, Evidence, History, Quarantined, checks_from_json
+from storage.gate_types import (
+    COUNT_MEMORY,
+    INTERRUPTIBLE,
+    INTERRUPTIBLE_SUFFIX,
+    Evidence,
+    History,
+    Quarantined,
+    checks_from_json,
+)
 from storage.lake import Lake
 from storage.reading import shaped
 from storage.visible import END_OF_TIME, with_current
@@ -83,7 +91,7 @@ def _whole(table: pa.Table) -> bool:
 
 
 def evidence(lake: Lake, before: datetime | None = None) -> dict[str, Evidence]:
-    """Median price of one GPU-hour by card, over the current offers of all providers."""
+    """Median price of one GPU-hour by card, interruptible ones apart, over the current offers of all providers."""
     as_of = END_OF_TIME if before is None else before - timedelta(microseconds=1)
     current = lake.query(
         f"WITH {with_current(lake.relation('scrapes'))} SELECT scrape_id, provider, observed_at FROM current",
@@ -94,15 +102,18 @@ def evidence(lake: Lake, before: datetime | None = None) -> dict[str, Evidence]:
     if not ids:
         return {}
     rows = lake.query(
-        f"""SELECT gpu, median(usd_per_gpu_hour)::DOUBLE AS middle, count(*) AS offers
+        f"""SELECT gpu || CASE WHEN list_contains($interruptible, purchase) THEN $suffix ELSE '' END AS card,
+            median(usd_per_gpu_hour)::DOUBLE AS middle, count(*) AS offers
         FROM {lake.relation("snapshots", scrape_ids=ids, providers=set(current["provider"].to_pylist()))}
         WHERE scrape_id IN $ids AND gpu IS NOT NULL AND usd_per_gpu_hour IS NOT NULL
             AND NOT coalesce(list_contains(flags, $withheld), false)
-        GROUP BY gpu""",
+        GROUP BY card""",
         ids=ids,
+        interruptible=list(INTERRUPTIBLE),
+        suffix=INTERRUPTIBLE_SUFFIX,
         withheld=WITHHELD,
     )
-    return {row["gpu"]: Evidence(row["middle"], row["offers"]) for row in rows.to_pylist()}
+    return {row["card"]: Evidence(row["middle"], row["offers"]) for row in rows.to_pylist()}
 
 
 def _waiting(attempts: Sequence[Scrape], last: Scrape | None) -> tuple[Quarantined, ...]:

@@ -12,6 +12,8 @@ from storage.flags import JUMP_UNCONFIRMED, has_flag
 from storage.gate_types import (
     BAND,
     BAND_EVIDENCE,
+    INTERRUPTIBLE,
+    INTERRUPTIBLE_SUFFIX,
     JUMP,
     PER_GPU_RATIO,
     SAME_PRICE,
@@ -106,7 +108,7 @@ def price_range(offers: pa.Table, history: History) -> RowCheck:
     """
     import pyarrow.compute as pc
 
-    price, card = numbers(offers["usd_per_gpu_hour"]), offers["gpu"].combine_chunks()
+    price, card = numbers(offers["usd_per_gpu_hour"]), priced_as(offers)
     middle = {gpu: m for gpu, (m, n) in medians(card, price).items() if n >= BAND_EVIDENCE}
     middle |= {gpu: known.median for gpu, known in history.evidence.items() if known.offers >= BAND_EVIDENCE}
     own = looked_up(card, middle)
@@ -120,6 +122,16 @@ def price_range(offers: pa.Table, history: History) -> RowCheck:
         detail = "; ".join(f"{w['gpu'] or w['accelerator_raw']} at {w['usd_per_gpu_hour']:f} USD/GPU-h" for w in worst)
     result = CheckResult("price_range", float(rows), "0", "withhold" if rows else "ok", detail)
     return result, [Finding(outside, "price_out_of_range", withhold=True)]
+
+
+def priced_as(offers: pa.Table) -> pa.Array:
+    """The card of each offer, interruptible ones apart: a bid may well lie under a tenth of the price on demand."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    gpu = offers["gpu"].combine_chunks()
+    apart = pc.is_in(offers["purchase"].combine_chunks(), value_set=pa.array(INTERRUPTIBLE))
+    return pc.if_else(apart, pc.binary_join_element_wise(gpu, INTERRUPTIBLE_SUFFIX, ""), gpu)
 
 
 def price_jump(offers: pa.Table, history: History) -> RowCheck:

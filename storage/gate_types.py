@@ -19,6 +19,8 @@ Verdict = Literal["accepted", "accepted_with_warnings", "quarantined", "failed"]
 # even a quarter-century-old card, above lies what is no hourly price (cents, months, whole clusters).
 SANE_USD_PER_GPU_HOUR = (0.001, 200.0)
 BAND = (0.1, 10.0)  # times the median of the card
+INTERRUPTIBLE = ("spot", "bid")
+INTERRUPTIBLE_SUFFIX = " interruptible"
 BAND_EVIDENCE = 5  # offers of the card that must be known before its median says anything
 COUNT_BAND = 0.40
 COUNT_MEMORY = 7
@@ -61,7 +63,12 @@ CHECKS: tuple[Check, ...] = (
     Check("count_in_limits", "number of offers", "`offers_min` to `offers_max`", "quarantine"),
     Check("count_drop", "number of offers over the median of the last 7 accepted", "0.60 to 1.40", "quarantine"),
     Check("field_coverage", "share of offers in which a column is known", "`coverage`", "quarantine"),
-    Check("price_range", "price of one GPU-hour", "0.1 to 10 times the card's median; 0.001 to 200 USD", "withhold"),
+    Check(
+        "price_range",
+        "price of one GPU-hour",
+        "0.1 to 10 times the card's median (spot and bid apart); 0.001 to 200 USD",
+        "withhold",
+    ),
     Check("price_jump", "price over the last one", "0.5 to 2 flagged; beyond 0.2 to 5 until seen twice", "withhold"),
     Check("uniform_shift", "prices that move by one factor", "at most 80 %", "quarantine"),
     Check("currency_changed", "offers whose currency is another than before", "at most 2 %", "quarantine"),

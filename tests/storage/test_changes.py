@@ -301,3 +301,13 @@ def test_an_empty_marketplace(world, diff):
     rows = diff([listing(world, 1, "1")], [], listings=True)
     assert [r[1] for r in told(rows)] == ["removed"]
     assert diff([], [], listings=True) == []
+
+
+def test_a_group_of_which_a_listing_is_held_back_is_not_told(world, diff):
+    before = [listing(world, "a", "1.00"), listing(world, "b", "2.00", gpu="V100")]
+    now = [
+        listing(world, "c", "1.00"),
+        listing(world, "d", "2.00", gpu="V100", flags=["price_out_of_range", "withheld"]),
+    ]
+    assert diff(before, now, listings=True) == []
+    assert [row["kind"] for row in diff(before, now[:1], listings=True)] == ["removed"]

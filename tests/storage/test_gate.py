@@ -124,6 +124,13 @@ def test_U18_cents_read_as_dollars_are_held_back_by_the_cards_own_band(world, ga
     assert judged.offers.num_rows == 5
 
 
+def test_a_bid_is_held_against_bids(world, gate):
+    known = History(evidence={"H100": Evidence(2.49, 40), "H100 interruptible": Evidence(0.30, 40)})
+    judged = gate(world.offer(1, "0.2", purchase="bid"), world.offer(2, "0.2"), world.offer(3, "2.5"), history=known)
+    assert flags(judged, 1) == []
+    assert flags(judged, 2) == ["price_out_of_range", "withheld"]
+
+
 def test_U18_a_whole_table_in_cents_is_quarantined(world, gate):
     known = History(evidence={"H100": Evidence(2.49, 40)})
     judged = gate(*[world.offer(i, "249") for i in range(20)], history=known)
