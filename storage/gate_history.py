@@ -16,6 +16,7 @@ from storage.gate_types import (
     COUNT_MEMORY,
     INTERRUPTIBLE,
     INTERRUPTIBLE_SUFFIX,
+    SEGMENT_SIGN,
     Evidence,
     History,
     Quarantined,
@@ -91,7 +92,11 @@ def _whole(table: pa.Table) -> bool:
 
 
 def evidence(lake: Lake, before: datetime | None = None) -> dict[str, Evidence]:
-    """Median price of one GPU-hour by card, interruptible ones apart, over the current offers of all providers."""
+    """Median price of one GPU-hour over all providers' current offers: by card, and by card and segment.
+
+    Keys are the card, interruptible ones apart ("V100", "V100 interruptible"), and the same with the segment behind it
+    ("V100 at a marketplace").
+    """
     as_of = END_OF_TIME if before is None else before - timedelta(microseconds=1)
     current = lake.query(
         f"WITH {with_current(lake.relation('scrapes'))} SELECT scrape_id, provider, observed_at FROM current",
@@ -103,17 +108,21 @@ def evidence(lake: Lake, before: datetime | None = None) -> dict[str, Evidence]:
         return {}
     rows = lake.query(
         f"""SELECT gpu || CASE WHEN list_contains($interruptible, purchase) THEN $suffix ELSE '' END AS card,
-            median(usd_per_gpu_hour)::DOUBLE AS middle, count(*) AS offers
+            segment, median(usd_per_gpu_hour)::DOUBLE AS middle, count(*) AS offers
         FROM {lake.relation("snapshots", scrape_ids=ids, providers=set(current["provider"].to_pylist()))}
         WHERE scrape_id IN $ids AND gpu IS NOT NULL AND usd_per_gpu_hour IS NOT NULL
             AND NOT coalesce(list_contains(flags, $withheld), false)
-        GROUP BY card""",
+        GROUP BY GROUPING SETS ((card), (card, segment))
+        HAVING segment IS NOT NULL OR grouping(segment) = 1""",
         ids=ids,
         interruptible=list(INTERRUPTIBLE),
         suffix=INTERRUPTIBLE_SUFFIX,
         withheld=WITHHELD,
     )
-    return {row["card"]: Evidence(row["middle"], row["offers"]) for row in rows.to_pylist()}
+    return {
+        row["card"] + (SEGMENT_SIGN + row["segment"] if row["segment"] else ""): Evidence(row["middle"], row["offers"])
+        for row in rows.to_pylist()
+    }
 
 
 def _waiting(attempts: Sequence[Scrape], last: Scrape | None) -> tuple[Quarantined, ...]:

@@ -19,7 +19,9 @@ from storage.gate_types import (
     SAME_PRICE,
     SAME_VRAM,
     SANE_USD_PER_GPU_HOUR,
+    SEGMENT_SIGN,
     SPIKE,
+    WIDE_BAND,
     CheckResult,
     Finding,
     History,
@@ -103,17 +105,21 @@ def _text(value: object) -> str:
 def price_range(offers: pa.Table, history: History) -> RowCheck:
     """Prices of one GPU-hour outside the card's band.
 
-    The band comes from accepted offers of all providers; where these are too few, from this table's own offers of the
-    card; where these are too few as well, from what an hourly price can be at all.
+    The narrow band is of the same segment: a marketplace rents old cards for a tenth of a hyperscaler's list price. It
+    comes from accepted offers, or where these are too few from this table's own offers of the card. The wide band is of
+    everybody's accepted offers, and tells cents from dollars where a segment has one provider only. Around both lies
+    what an hourly price can be at all.
     """
     import pyarrow.compute as pc
 
     price, card = numbers(offers["usd_per_gpu_hour"]), priced_as(offers)
-    middle = {gpu: m for gpu, (m, n) in medians(card, price).items() if n >= BAND_EVIDENCE}
-    middle |= {gpu: known.median for gpu, known in history.evidence.items() if known.offers >= BAND_EVIDENCE}
-    own = looked_up(card, middle)
-    low = pc.max_element_wise(pc.multiply(own, BAND[0]), SANE_USD_PER_GPU_HOUR[0])
-    high = pc.min_element_wise(pc.multiply(own, BAND[1]), SANE_USD_PER_GPU_HOUR[1])
+    known = {name: found.median for name, found in history.evidence.items() if found.offers >= BAND_EVIDENCE}
+    segment = pc.binary_join_element_wise(card, offers["segment"].combine_chunks(), SEGMENT_SIGN)
+    own = {gpu: middle for gpu, (middle, n) in medians(card, price).items() if n >= BAND_EVIDENCE}
+    narrow = pc.coalesce(looked_up(segment, known), looked_up(card, own))
+    wide = looked_up(card, known)
+    low = pc.max_element_wise(pc.multiply(narrow, BAND[0]), pc.multiply(wide, WIDE_BAND[0]), SANE_USD_PER_GPU_HOUR[0])
+    high = pc.min_element_wise(pc.multiply(narrow, BAND[1]), pc.multiply(wide, WIDE_BAND[1]), SANE_USD_PER_GPU_HOUR[1])
     outside = pc.fill_null(pc.or_(pc.less(price, low), pc.greater(price, high)), False)
     rows = count(outside)
     detail = None

@@ -18,9 +18,11 @@ Verdict = Literal["accepted", "accepted_with_warnings", "quarantined", "failed"]
 # No rental price: the width of what a price of one GPU for one hour can be at all, in USD. Below lies no known offer of
 # even a quarter-century-old card, above lies what is no hourly price (cents, months, whole clusters).
 SANE_USD_PER_GPU_HOUR = (0.001, 200.0)
-BAND = (0.1, 10.0)  # times the median of the card
+BAND = (0.1, 10.0)  # times the median of the card in its segment
+WIDE_BAND = (0.02, 50.0)  # times the median of the card over all providers
 INTERRUPTIBLE = ("spot", "bid")
 INTERRUPTIBLE_SUFFIX = " interruptible"
+SEGMENT_SIGN = " at a "
 BAND_EVIDENCE = 5  # offers of the card that must be known before its median says anything
 COUNT_BAND = 0.40
 COUNT_MEMORY = 7
@@ -66,7 +68,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "price_range",
         "price of one GPU-hour",
-        "0.1 to 10 times the card's median (spot and bid apart); 0.001 to 200 USD",
+        "0.1 to 10 times the card's median in its segment, 0.02 to 50 overall; 0.001 to 200 USD",
         "withhold",
     ),
     Check("price_jump", "price over the last one", "0.5 to 2 flagged; beyond 0.2 to 5 until seen twice", "withhold"),
@@ -138,7 +140,8 @@ class History:
     last: the last accepted snapshot as stored, withheld rows too. reference: the same, but a row that was withheld or
     came without a price gives way to its last good one; what is compared against.
     quarantined: scrapes since the last accepted one that nobody decided on, oldest first.
-    evidence: per card, over all providers' current offers. rates: USD for one unit of a currency.
+    evidence: per card, and per card and segment, over all providers' current offers. rates: USD for one unit of a
+    currency.
     """
 
     row_counts: tuple[int, ...] = ()

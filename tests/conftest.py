@@ -35,15 +35,21 @@ def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", guarded)
 
 
+@pytest.fixture(scope="session")
+def nobody(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A list of opted-in providers that does not exist."""
+    return tmp_path_factory.mktemp("consent") / "enabled.json"
+
+
 @pytest.fixture(autouse=True)
-def no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def no_keys(monkeypatch: pytest.MonkeyPatch, nobody: Path) -> None:
     """The machine's own keys, consent and store must not change what a test sees."""
     for facts in providers().values():
         for variable in (*facts.keys, *facts.optional_keys):
             monkeypatch.delenv(variable, raising=False)
     monkeypatch.delenv("GPUFARE_DATA", raising=False)
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    monkeypatch.setenv("GPUFARE_CONFIG", str(tmp_path / "enabled.json"))
+    monkeypatch.setenv("GPUFARE_CONFIG", str(nobody))
 
 
 @pytest.fixture

@@ -57,7 +57,8 @@ def test_b1_a_provider_that_is_not_active_says_since_when_or_why(status: Any) ->
 
 
 @pytest.mark.usefixtures("no_keys")
-def test_restricting_terms_need_an_opt_in_or_the_own_key() -> None:
+def test_restricting_terms_need_an_opt_in_or_the_own_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GPUFARE_CONFIG", str(tmp_path / "enabled.json"))
     assert provider("vast").access == "opt_in"
     tasks, skipped = planned("vast")
     assert not tasks

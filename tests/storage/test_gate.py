@@ -125,9 +125,17 @@ def test_U18_cents_read_as_dollars_are_held_back_by_the_cards_own_band(world, ga
 
 
 def test_a_bid_is_held_against_bids(world, gate):
-    known = History(evidence={"H100": Evidence(2.49, 40), "H100 interruptible": Evidence(0.30, 40)})
-    judged = gate(world.offer(1, "0.2", purchase="bid"), world.offer(2, "0.2"), world.offer(3, "2.5"), history=known)
+    medians = {"H100 at a reseller": Evidence(2.49, 40), "H100 interruptible at a reseller": Evidence(0.30, 40)}
+    offers = world.offer(1, "0.2", purchase="bid"), world.offer(2, "0.2"), world.offer(3, "2.5")
+    judged = gate(*offers, history=History(evidence=medians))
     assert flags(judged, 1) == []
+    assert flags(judged, 2) == ["price_out_of_range", "withheld"]
+
+
+def test_a_marketplace_may_be_a_tenth_of_a_hyperscaler_but_not_a_hundredth(world, gate):
+    known = History(evidence={"H100": Evidence(3.0, 40), "H100 at a hyperscaler": Evidence(9.0, 40)})
+    judged = gate(world.offer(1, "0.2"), world.offer(2, "0.03"), world.offer(3, "0.25"), history=known)
+    assert [flags(judged, key) for key in (1, 3)] == [[], []]
     assert flags(judged, 2) == ["price_out_of_range", "withheld"]
 
 
