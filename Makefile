@@ -26,7 +26,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 browser: $(STAMP)
-	@$(BIN)/python -m spiders.shared.browser --install=$(BROWSER)
+	@$(BIN)/python -m spiders.shared.browser_install $(BROWSER)
 
 chromium: ## install a browser for the pages that need one
 	@$(MAKE) --no-print-directory browser BROWSER=install

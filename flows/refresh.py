@@ -21,6 +21,7 @@ from flows.take_in import Outcome, State, Task, record_fault, take_in
 from schemas.providers import provider, providers
 from schemas.rate import Rate
 from schemas.record import to_arrow
+from spiders.shared.browser import MISSING, chromium
 from spiders.shared.crawl import CrawlReport, crawl, stop_crawls
 from spiders.shared.har import recorded_at
 from spiders.shared.source import RECORDED
@@ -105,6 +106,8 @@ def plan(
             skipped.append(Outcome(name, "skipped", reason))
         elif recorded is not None and recording is None:
             skipped.append(Outcome(name, "skipped", f"no recording {recorded}"))
+        elif provider(name).browser and chromium() is None:
+            skipped.append(Outcome(name, "skipped", MISSING))
         else:
             observed_at = recorded_at(recording) if recording else now
             tasks.append(Task(name, run_id, observed_at, recording, scheduled_at, provider(name).deadline_s))

@@ -68,6 +68,13 @@ def test_restricting_terms_need_an_opt_in_or_the_own_key(monkeypatch: pytest.Mon
     assert [task.name for task in planned("vast")[0]] == ["vast"]
 
 
+def test_a_page_that_needs_a_browser_is_skipped_and_named_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUFARE_CHROMIUM", "/nowhere/chromium")
+    tasks, skipped = planned("fpt")
+    assert not tasks
+    assert "make chromium" in skipped[0].detail
+
+
 @pytest.mark.usefixtures("no_keys")
 def test_a_recording_needs_no_consent_when_its_provider_is_named(tmp_path: Path) -> None:
     (tmp_path / "vast.har").write_text(
