@@ -14,8 +14,16 @@ from spiders.shared.source import RECORDED
 
 CASES = sorted(RECORDED.glob("*/*/offers.jsonl"))
 MODELS = {row.gpu for row in gpu_models()}
-PAGES = ("lambda", "coreweave", "nebius", "fpt", "hotaisle")
-SELLS_INTERRUPTIBLE = {"aws": "spot", "azure": "spot", "verda": "spot", "nebius": "spot", "oci": "spot", "vast": "bid"}
+PAGES = ("lambda", "coreweave", "nebius", "fpt", "hotaisle", "digitalocean")
+SELLS_INTERRUPTIBLE = {
+    "aws": "spot",
+    "azure": "spot",
+    "verda": "spot",
+    "nebius": "spot",
+    "oci": "spot",
+    "vast": "bid",
+    "digitalocean": "spot",
+}
 NIGHT = "2026-11-29-night"
 
 
