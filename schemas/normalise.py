@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -22,12 +22,22 @@ from schemas import gpu_names
 from schemas.corrections import apply_corrections
 from schemas.facts import facts_version
 from schemas.gpu_names import GpuName, known_vram, read_gpu, read_instance_type
-from schemas.money import read_price
 from schemas.offer import FORM_FACTORS, PRICE_UNITS, Offer
 from schemas.places import continent_of, country_of
 from schemas.providers import Provider
 from schemas.raw_offer import PURCHASES, RawOffer
-from schemas.units import MONEY_STEP, gbps, gib, per_hour
+from schemas.units import gbps, gib, per_hour
+from schemas.values import (
+    KIND_WORDS,
+    STOCK_WORDS,
+    Unreadable,
+    amount_of,
+    count_of,
+    instant_of,
+    number_of,
+    positive,
+    word_of,
+)
 
 VERSION = 1
 SAME_VRAM = 0.07
@@ -42,37 +52,6 @@ INT_BOUNDS: Mapping[str, int] = {
     "minimum_billing_s": 31_536_000,
     "available_count": 2_000_000_000,
 }
-
-# Words by which providers tell stock. A word that stands in none of these is unknown, and flagged.
-STOCK_WORDS: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("true", "yes", "available", "in stock", "instock", "high", "sell", "enoughstock", "medium"), "available"
-    ),
-    **dict.fromkeys(("scarce", "low", "limited", "few", "normalstock", "understock"), "limited"),
-    **dict.fromkeys(
-        (
-            "false",
-            "no",
-            "shortage",
-            "sold out",
-            "soldout",
-            "out of stock",
-            "outofstock",
-            "none",
-            "unavailable",
-            "withoutstock",
-        ),
-        "sold_out",
-    ),
-    **dict.fromkeys(("unknown", ""), "unknown"),
-}
-KIND_WORDS: Mapping[str, str] = {
-    **dict.fromkeys(("vm", "virtual-machine", "virtual machine", "instance"), "vm"),
-    **dict.fromkeys(("bare_metal", "bare-metal", "bare metal", "bm", "baremetal"), "bare_metal"),
-    **dict.fromkeys(("container", "pod", "docker"), "container"),
-    **dict.fromkeys(("serverless",), "serverless"),
-}
-
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -118,10 +97,6 @@ class Normalised:
     unmapped: Counter[str] = field(default_factory=Counter)
 
 
-class Unreadable(ValueError):
-    """The record would state something wrong."""
-
-
 def normalise(records: Iterable[RawOffer], context: Context) -> Normalised:
     """Every record becomes an Offer or a Reject; none is lost."""
     result = Normalised()
@@ -149,7 +124,7 @@ def offer_from(raw: RawOffer, context: Context) -> Offer:
     name = _accelerator(raw, slug, flags)
     count = _count(raw, name)
     vram = _vram(raw, name, count, flags)
-    amount = _amount(raw.price)
+    amount = amount_of(raw.price, raw.currency)
     instance, gpu_hour, rate_date = _usd(amount, raw, count, context, flags)
     return Offer(
         provider=slug,
@@ -161,7 +136,7 @@ def offer_from(raw: RawOffer, context: Context) -> Offer:
         origin=context.origin,
         instance_type=raw.instance_type,
         tier=raw.tier,
-        kind=_word(raw.kind, KIND_WORDS, "kind", flags),
+        kind=word_of(raw.kind, KIND_WORDS, "kind", flags),
         os=raw.os,
         accelerator_raw=raw.accelerator,
         vendor=name.vendor if name else None,
@@ -169,22 +144,22 @@ def offer_from(raw: RawOffer, context: Context) -> Offer:
         form_factor=_form_factor(raw, name),
         gpu_count=float(count) if count is not None else None,
         vram_gib=vram,
-        vcpus=_number(raw.vcpus, "vcpus", flags),
-        ram_gib=_positive(gib(raw.ram)),
+        vcpus=number_of(raw.vcpus, "vcpus", flags),
+        ram_gib=positive(gib(raw.ram)),
         disk_gib=gib(raw.disk),
         interconnect=raw.interconnect,
-        network_gbps=_positive(gbps(raw.network)),
+        network_gbps=positive(gbps(raw.network)),
         region=raw.region,
         zone=raw.zone,
         country=_country(raw, slug),
         purchase=raw.purchase,
         term_months=raw.term_months or None,
-        upfront=_amount(raw.upfront, zero=True),
-        block_start=_instant(raw.block_start),
+        upfront=amount_of(raw.upfront, raw.currency, zero=True),
+        block_start=instant_of(raw.block_start),
         min_gpu_count=raw.min_gpu_count or None,
         billing_increment_s=raw.billing_increment_s or facts.fact("billing_increment_s"),
         minimum_billing_s=raw.minimum_billing_s or facts.fact("minimum_billing_s"),
-        storage_usd_per_gib_month=_amount(raw.storage_usd_per_gib_month, zero=True),
+        storage_usd_per_gib_month=amount_of(raw.storage_usd_per_gib_month, "USD", zero=True),
         price=amount,
         currency=raw.currency.upper(),
         price_unit=raw.price_unit,
@@ -285,18 +260,6 @@ def _count_by_memory(raw: RawOffer, name: GpuName) -> Fraction | None:
     return count if count < 1 or even else None
 
 
-@lru_cache(maxsize=4096)
-def count_of(text: str) -> Fraction:
-    """A number of GPUs as published, a share as `1/8`. Raises Unreadable."""
-    try:
-        count = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise Unreadable(f"GPU count {text[:40]!r} is no number") from None
-    if not 0 < count <= 100_000:
-        raise Unreadable(f"GPU count {text[:40]!r} is out of range")
-    return count
-
-
 def _vram(raw: RawOffer, name: GpuName | None, count: Fraction | None, flags: list[str]) -> float | None:
     """Memory that the answer states wins over the table; a size no such card has is kept and flagged."""
     said = gib(raw.vram)
@@ -304,7 +267,7 @@ def _vram(raw: RawOffer, name: GpuName | None, count: Fraction | None, flags: li
         total = gib(raw.vram_total)
         said = float(total / count) if total is not None else None
     if name is None or name.gpu is None:
-        return _positive(said)
+        return positive(said)
     if said is None or said <= 0:
         return name.vram_gib
     near = [size for size in known_vram(name.gpu) if abs(size - said) <= SAME_VRAM * size]
@@ -319,31 +282,6 @@ def _form_factor(raw: RawOffer, name: GpuName | None) -> str | None:
         said = read_gpu(f"{raw.accelerator or ''} {raw.form_factor}").form_factor
         return said if said in FORM_FACTORS else None
     return name.form_factor if name else None
-
-
-def _amount(value: str | Decimal | int | None, zero: bool = False) -> Decimal | None:
-    """Money as published. Text goes through the price reader, so `"9.0E-4"` and `"$2.15"` are both read."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        try:
-            amount: Decimal | None = Decimal(value)
-        except InvalidOperation:
-            amount = read_price(value).amount
-        if amount is None:
-            raise Unreadable(f"price {value!r} holds no amount")
-    else:
-        amount = Decimal(value)
-    if not amount.is_finite():
-        raise Unreadable(f"price {value} is not finite")
-    if amount < 0 or (amount == 0 and not zero):
-        raise Unreadable(f"price {value} is not above zero")
-    if amount >= Decimal(10) ** 13:
-        raise Unreadable(f"price {amount:.3E} is out of range")
-    amount = amount.quantize(MONEY_STEP)
-    if amount == 0 and not zero:
-        raise Unreadable(f"price {value} is below what can be stored")
-    return amount
 
 
 def _usd(
@@ -367,16 +305,7 @@ def _availability(raw: RawOffer, flags: list[str]) -> str:
         return "sold_out"
     if raw.availability is None:
         return "available" if raw.available_count else "unknown"
-    return _word(raw.availability, STOCK_WORDS, "availability", flags) or "unknown"
-
-
-def _word(value: str | bool | None, words: Mapping[str, str], what: str, flags: list[str]) -> str | None:
-    if value is None:
-        return None
-    known = words.get(str(value).strip().casefold().replace("_", " ")) or words.get(str(value).strip().casefold())
-    if known is None:
-        flags.append(f"{what}_word_unknown")
-    return known
+    return word_of(raw.availability, STOCK_WORDS, "availability", flags) or "unknown"
 
 
 def _country(raw: RawOffer, slug: str) -> str | None:
@@ -386,30 +315,3 @@ def _country(raw: RawOffer, slug: str) -> str | None:
         if place and (known := country_of(slug, place)):
             return known
     return None
-
-
-def _number(value: str | int | Decimal | None, what: str, flags: list[str]) -> float | None:
-    if value is None:
-        return None
-    try:
-        number = float(str(value).replace(",", "").strip())
-    except ValueError:
-        flags.append(f"{what}_unreadable")
-        return None
-    return number if 0 < number <= 100_000 else None
-
-
-def _positive(value: float | None) -> float | None:
-    return value if value is not None and value > 0 else None
-
-
-def _instant(value: str | None) -> datetime | None:
-    if value is None:
-        return None
-    try:
-        at = datetime.fromisoformat(value)
-    except ValueError:
-        raise Unreadable(f"instant {value!r} is no ISO 8601") from None
-    if at.tzinfo is None:
-        raise Unreadable(f"instant {value!r} says no time zone")
-    return at

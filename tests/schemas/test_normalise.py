@@ -103,6 +103,16 @@ def test_B11_what_is_no_price_is_rejected_with_a_reason(price: str) -> None:
     assert "price" in reason(price=price)
 
 
+@pytest.mark.parametrize("price", ["from $1.99", "€3.81", "2.10 EUR", ["2.10"], True, 2.5, {}])
+def test_a_floor_another_currency_and_no_text_at_all_are_no_price(price: Any) -> None:
+    assert reason(price=price).startswith("price ")
+
+
+def test_a_price_in_words_of_its_own_currency_is_read() -> None:
+    assert one(price="$2.10").price == Decimal("2.10")
+    assert one(price="€3.81", currency="EUR").price == Decimal("3.81")
+
+
 def test_U19_U20_a_zero_price_is_no_offer() -> None:
     assert reason(price="0.0000000000") == "price 0.0000000000 is not above zero"
 
