@@ -14,7 +14,7 @@ from spiders.shared.source import RECORDED
 
 CASES = sorted(RECORDED.glob("*/*/offers.jsonl"))
 MODELS = {row.gpu for row in gpu_models()}
-PAGES = ("lambda", "coreweave", "nebius", "fpt", "hotaisle", "digitalocean", "together")
+PAGES = ("lambda", "coreweave", "nebius", "fpt", "hotaisle", "digitalocean", "civo", "together", "massedcompute")
 SELLS_INTERRUPTIBLE = {
     "aws": "spot",
     "azure": "spot",
