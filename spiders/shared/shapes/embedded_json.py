@@ -47,12 +47,15 @@ class EmbeddedJsonSpider(ProviderSpider):
 
 def embedded(text: str, key: str) -> list[Any]:
     """Every whole value under `key`, of the least escaped level that holds any; numbers are Decimal."""
+    return next((found for level in levels(text) if (found := list(_values(level, key)))), [])
+
+
+def levels(text: str) -> Iterator[str]:
+    """The text with its flight chunks joined, then the same with one escaping less each time."""
     text = "".join(CHUNK.findall(text)) or text
     for _ in range(DEPTH):
-        if found := list(_values(text, key)):
-            return found
+        yield text
         text = ESCAPE.sub(_unescaped, text)
-    return []
 
 
 def _values(text: str, key: str) -> Iterator[Any]:
