@@ -1,6 +1,6 @@
 """Hot Aisle: AMD virtual machines on demand, whole nodes by the month.
 
-Docs:  https://hotaisle.xyz/pricing (page), https://admin.hotaisle.app/api/docs (keyed list)
+Docs:  https://hotaisle.xyz/pricing; the keyed list as gpuhunt's client asks for it
 Gives: price, GPU, count, memory, RAM, disk; with HOTAISLE_API_KEY and HOTAISLE_TEAM_HANDLE what is free, with vCPUs
 Lacks: on the page stock and vCPUs ("8 or 13"); interruptible capacity (there is none), regions
 Quirk: the page prices one GPU, the keyed list is US cents for the machine, as text. Only machines with a card are read:
@@ -47,10 +47,8 @@ class HotaisleSpider(HtmlTableSpider):
             count, gpu = map(words, card.xpath("span"))
             gpus.add(gpu)
             yield from priced(card, count, accelerator=gpu, vram=vram, ram=ram, disk=disk, kind="vm")
-        for block in page.xpath(
-            "//p[contains(., 'bare metal')][following-sibling::p[contains(., 'One-month minimum')]]"
-        ):
-            named = gpus.pop() if len(gpus) == 1 else None
+        named = next(iter(gpus)) if len(gpus) == 1 else None
+        for block in page.xpath("//p[contains(., 'bare metal')][following-sibling::p[contains(., 'One-month')]]"):
             yield from priced(block, words(block), "reserved", accelerator=named, term_months=1, kind="bare metal")
 
     def parse_free(self, response: Response) -> Iterator[Batch]:

@@ -41,3 +41,11 @@ def test_bare_metal_is_no_guess_where_the_cards_name_two_gpus(replay: Any) -> No
 
 def test_a_size_of_two_words_is_unknown_not_one_of_them(replay: Any) -> None:
     assert {o.vcpus for o in replay("hotaisle", "2026-11-29-night").offers} == {None}
+
+
+def test_a_block_that_stands_twice_is_one_offer(replay: Any) -> None:
+    def twice(url: str, body: str) -> str:
+        start, end = body.index('<div class="rounded-lg'), body.index('<p class="mt-5')
+        return body[:end] + body[start:end] + body[end:]
+
+    assert len(replay("hotaisle", "2026-11-29-night", twice).offers) == 2
