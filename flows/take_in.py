@@ -7,7 +7,7 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -99,7 +99,9 @@ def take_in(lake: Lake, task: Task, report: CrawlReport) -> Outcome:
     del past, offers  # a big provider's two nights are 200 MB, and comparing needs as much again
     moved = review.changes_of(lake, scrape, judgement.offers, recorded_at=scrape.recorded_at)
     lake.commit(scrape, judgement.offers if scrape.verdict != "failed" else None, moved)
-    return outcome_of(report, scrape, judgement, moved.num_rows if moved is not None else 0)
+    outcome = outcome_of(report, scrape, judgement, moved.num_rows if moved is not None else 0)
+    mended = tuple(f"correction {name} is outlived: drop it from corrections.toml" for name in sorted(read.outlived))
+    return replace(outcome, warnings=(*outcome.warnings, *mended))
 
 
 def normalised(records: Iterable[RawOffer], context: Context) -> tuple[pa.Table, Normalised]:
@@ -116,6 +118,7 @@ def normalised(records: Iterable[RawOffer], context: Context) -> tuple[pa.Table,
             tables.append(to_arrow(read.offers, Offer))
             whole.rejects += read.rejects
             whole.unmapped += read.unmapped
+            whole.outlived |= read.outlived
     return pa.concat_tables(tables) if tables else to_arrow([], Offer), whole
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -37,19 +38,21 @@ def corrections(provider: str) -> tuple[Correction, ...]:
     return tuple(c for c in found if c.provider == provider)
 
 
-def apply_corrections(provider: str, raw: RawOffer) -> RawOffer:
-    """The record with its known errors mended; the record itself where none matches or a guard fails."""
-    for correction in corrections(provider):
-        if _holds(raw, correction.match) and _holds(raw, correction.expect):
+def mended(raw: RawOffer, known: Sequence[Correction]) -> tuple[RawOffer, list[str], list[str]]:
+    """The record with its known errors mended, the corrections that did it, and those that are outlived.
+
+    Outlived is a correction whose record came without the expected error: the provider mended it, drop the correction.
+    """
+    did, outlived = [], []
+    for correction in known:
+        if not _holds(raw, correction.match):
+            continue
+        if _holds(raw, correction.expect):
             raw = dataclasses.replace(raw, **correction.set)
-    return raw
-
-
-def outlived(provider: str, raws: list[RawOffer]) -> list[str]:
-    """Names of corrections whose records no longer show the error: the provider mended it, drop the correction."""
-    return [
-        c.name for c in corrections(provider) if any(_holds(raw, c.match) and not _holds(raw, c.expect) for raw in raws)
-    ]
+            did.append(correction.name)
+        else:
+            outlived.append(correction.name)
+    return raw, did, outlived
 
 
 def _holds(raw: RawOffer, fields: dict[str, Any]) -> bool:

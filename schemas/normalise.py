@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from schemas import gpu_names
-from schemas.corrections import apply_corrections
+from schemas.corrections import Correction, corrections, mended
 from schemas.facts import facts_version
 from schemas.gpu_names import GpuName, known_vram, read_gpu, read_instance_type
 from schemas.offer import FORM_FACTORS, PRICE_UNITS, Offer
@@ -78,6 +78,8 @@ class Context:
     origin: str
     recording_sha256: str | None = None
     rates: Rates = field(default_factory=Rates)
+    corrections: tuple[Correction, ...] | None = None
+    """known errors of the provider; those of corrections.toml where None"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +92,33 @@ class Reject:
 
 @dataclass(slots=True)
 class Normalised:
-    """Offers in the order of the records, rejects with reasons, unknown accelerator words with their counts."""
+    """Offers in the order of the records, rejects with reasons, unknown accelerator words with their counts.
+
+    outlived: corrections that the provider has made itself meanwhile.
+    """
 
     offers: list[Offer] = field(default_factory=list)
     rejects: list[Reject] = field(default_factory=list)
     unmapped: Counter[str] = field(default_factory=Counter)
+    outlived: set[str] = field(default_factory=set)
 
 
 def normalise(records: Iterable[RawOffer], context: Context) -> Normalised:
     """Every record becomes an Offer or a Reject; none is lost."""
     result = Normalised()
-    for raw in records:
+    slug = context.provider.slug
+    errata = corrections(slug) if context.corrections is None else context.corrections
+    for record in records:
+        raw, did, outlived = mended(record, errata) if errata else (record, [], [])
+        result.outlived.update(outlived)
         try:
-            offer = offer_from(apply_corrections(context.provider.slug, raw), context)
+            offer = offer_from(raw, context)
         except Unreadable as reason:
-            result.rejects.append(Reject(str(reason), raw))
+            result.rejects.append(Reject(str(reason), record))
             continue
+        if did:
+            offer.offer_key = offer_key(slug, record)  # identity is what the provider wrote, not what we mended
+            offer.flags = [*(offer.flags or []), *(f"corrected_{name}" for name in did)]
         if offer.gpu is None and (words := offer.accelerator_raw or offer.instance_type):
             result.unmapped[words] += 1
         result.offers.append(offer)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.corrections import Correction
 from schemas.normalise import Context, Rates, normalise, offer_key
 from schemas.offer import Offer
 from schemas.providers import Provider
@@ -216,6 +217,37 @@ def test_D06_order_of_records_says_nothing() -> None:
     want = {o.offer_key: o for o in normalise(records, CONTEXT).offers}
     random.Random(7).shuffle(records)
     assert {o.offer_key: o for o in normalise(records, CONTEXT).offers} == want
+
+
+ERRATUM = Correction(
+    name="acme_l40s",
+    provider="acme",
+    reason="The plan g3-l40s-large is sold as L40.",
+    source="https://acme.test",
+    checked_on=date(2026, 11, 30),
+    match={"instance_type": "g3-l40s-large"},
+    expect={"accelerator": "L40"},
+    set={"accelerator": "L40S"},
+)
+
+
+def test_a_known_error_is_mended_flagged_and_keeps_its_identity() -> None:
+    record = raw(accelerator="L40", instance_type="g3-l40s-large", gpu_count=8)
+    read = normalise([record, raw()], dataclasses.replace(CONTEXT, corrections=(ERRATUM,)))
+    assert [(offer.gpu, offer.accelerator_raw) for offer in read.offers] == [
+        ("L40S", "L40S"),
+        ("H100", "H100 SXM5 80GB"),
+    ]
+    assert read.offers[0].flags == ["corrected_acme_l40s"]
+    assert read.offers[0].offer_key == offer_key("acme", record)
+    assert read.outlived == set()
+
+
+def test_a_correction_that_the_provider_made_itself_is_told() -> None:
+    record = raw(accelerator="L40S", instance_type="g3-l40s-large", gpu_count=8)
+    read = normalise([record], dataclasses.replace(CONTEXT, corrections=(ERRATUM,)))
+    assert read.outlived == {"acme_l40s"}
+    assert read.offers[0].flags is None
 
 
 TEXTS = st.text(max_size=40) | st.none()
