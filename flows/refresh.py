@@ -155,6 +155,7 @@ def refresh(
         return outcome
 
     outcomes += (spread or threads(jobs))(one, tasks)
+    lake.tidy()
     return Summary(run_id, now, (datetime.now(UTC) - now).total_seconds(), tuple(outcomes))
 
 

@@ -120,6 +120,23 @@ class LedgerTable:
         table = self.opened()
         return None if table is None else table.metadata().configuration.get(key)
 
+    def gather(self, at_least: int) -> bool:
+        """Make one file of many small ones, in one commit; False where there are few, or another process was quicker.
+
+        Rows and their order stay; the old files stay on disk for readers that opened the table before.
+        """
+        from deltalake.exceptions import CommitFailedError
+
+        table = self.opened(again=True)
+        if table is None or len(table.file_uris()) < at_least:
+            return False
+        with told("cannot compact", f"table {self.name} at {self.uri}"):
+            try:
+                table.optimize.compact()
+            except CommitFailedError:
+                return False  # whoever else gathers or appends now has the better view; the next refresh tries again
+        return True
+
     def append(self, app_id: str, rows: pa.Table) -> bool:
         """Add the rows under the id, exactly once. False where the id had landed before.
 

@@ -531,3 +531,19 @@ def test_a_path_that_the_table_format_cannot_hold(tmp_path, sign):
     with pytest.raises(StoreError, match="--data"):
         Lake.open(tmp_path / f"a{sign}b", origin="recording", create=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_tidied_store_says_the_same_to_old_and_new_readers(world, lake, store):
+    for day in range(1, 21):
+        world.put(lake, day, world.offer(1, str(day)))
+    before, old_reader = [s.scrape_id for s in lake.visible()], Lake.open(store)
+    assert len(old_reader.visible()) == 20
+    assert lake.tidy()
+    assert len(lake.table("scrapes").opened(again=True).file_uris()) == 1
+    assert [s.scrape_id for s in old_reader.visible()] == before
+    assert [s.scrape_id for s in Lake.open(store).visible()] == before
+    assert verify(Lake.open(store)).whole
+    assert not lake.tidy()  # one file is nothing to gather
+    world.put(lake, 21, world.offer(1, "21"))
+    assert lake.append_scrape(lake.scrapes()[0]) is False  # what landed before is still known
+    assert len(Lake.open(store).visible()) == 21
