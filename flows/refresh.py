@@ -217,11 +217,10 @@ def refresh_provider(store: str, task: Task) -> Outcome:
 
 def keep_log(store: str, task: Task, report: CrawlReport) -> None:
     """The child's log beside the store, so that a failure can be looked into. An object store keeps none."""
-    log = report.raw_path.with_name("log.txt")
-    if "://" not in store and log.exists():
+    if "://" not in store and report.log_path.exists():
         kept = Path(store) / "logs" / task.run_id
         kept.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(log, kept / f"{task.name}.log")
+        shutil.copyfile(report.log_path, kept / f"{task.name}.log")
 
 
 def retryable(outcome: Outcome) -> bool:

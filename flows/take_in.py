@@ -75,7 +75,7 @@ def take_in(lake: Lake, task: Task, report: CrawlReport) -> Outcome:
     har = report.har_path if report.har_path and report.har_path.exists() else None
     sha = recordings.keep(lake, har) if har else None
     rates = Rates(usd_rates(lake.rates()))
-    scrape_id = f"{task.observed_at:%Y%m%dT%H%M%SZ}-{task.name}-{uuid.uuid4().hex[:8]}"
+    scrape_id = new_scrape_id(task)
     context = Context(facts, scrape_id, task.observed_at, task.origin, sha, rates)
     offers, read = normalised(raw_offers(report.raw_path) if report.ok else (), context)
     crawled = gate.CrawlFacts(
@@ -102,6 +102,11 @@ def take_in(lake: Lake, task: Task, report: CrawlReport) -> Outcome:
     outcome = outcome_of(report, scrape, judgement, moved.num_rows if moved is not None else 0)
     mended = tuple(f"correction {name} is outlived: drop it from corrections.toml" for name in sorted(read.outlived))
     return replace(outcome, warnings=(*outcome.warnings, *mended))
+
+
+def new_scrape_id(task: Task) -> str:
+    """Sortable by time, tells its provider, unique."""
+    return f"{task.observed_at:%Y%m%dT%H%M%SZ}-{task.name}-{uuid.uuid4().hex[:8]}"
 
 
 def normalised(records: Iterable[RawOffer], context: Context) -> tuple[pa.Table, Normalised]:
@@ -165,7 +170,7 @@ def scrape_of(task: Task, report: CrawlReport, scrape_id: str, sha: str | None) 
 
 def record_fault(lake: Lake, task: Task, report: CrawlReport, error: Exception) -> Outcome:
     """Store an attempt that our own code could not take in, so that `gpufare status` shows it."""
-    scrape = scrape_of(task, report, f"{task.observed_at:%Y%m%dT%H%M%SZ}-{task.name}-{uuid.uuid4().hex[:8]}", None)
+    scrape = scrape_of(task, report, new_scrape_id(task), None)
     scrape.error_class = "InternalError"
     scrape.error = " ".join(f"{type(error).__name__}: {error}".split())[:500]
     lake.commit(scrape)

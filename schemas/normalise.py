@@ -21,7 +21,7 @@ from functools import lru_cache
 from schemas import gpu_names
 from schemas.corrections import Correction, corrections, mended
 from schemas.facts import facts_version
-from schemas.gpu_names import GpuName, known_vram, read_gpu, read_instance_type
+from schemas.gpu_names import SAME_SIZE, GpuName, known_vram, read_gpu, read_instance_type
 from schemas.offer import FORM_FACTORS, PRICE_UNITS, Offer
 from schemas.places import continent_of, country_of
 from schemas.providers import Provider
@@ -40,7 +40,6 @@ from schemas.values import (
 )
 
 VERSION = 1
-SAME_VRAM = 0.07
 RATE_GRACE = timedelta(days=7)
 LONGEST_TEXT = 1000
 TEXT_FIELDS = tuple(f.name for f in dataclasses.fields(RawOffer) if f.type in {"str", "str | None"})
@@ -283,7 +282,7 @@ def _vram(raw: RawOffer, name: GpuName | None, count: Fraction | None, flags: li
         return positive(said)
     if said is None or said <= 0:
         return name.vram_gib
-    near = [size for size in known_vram(name.gpu) if abs(size - said) <= SAME_VRAM * size]
+    near = [size for size in known_vram(name.gpu) if abs(size - said) <= SAME_SIZE * size]
     if not near:
         flags.append("vram_unknown_for_card")
         return said

@@ -24,7 +24,6 @@ ERROR_CLASSES = (
     "NetworkError",
     "SpiderError",
     "BrowserMissing",
-    "RateMissing",
     "InternalError",
 )
 

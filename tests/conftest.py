@@ -17,8 +17,6 @@ os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] = "false"
 settings.register_profile("gpufare", deadline=None, derandomize=True, database=None)
 settings.load_profile("gpufare")
 
-SHARED = Path(__file__).parents[2] / "shared"
-
 
 # What takes longest begins first, so that the two workers end together.
 LONGEST = ("test_kills.py", "test_prefect.py", "test_nights.py", "test_browser.py", "test_recorded.py")
@@ -59,11 +57,3 @@ def no_keys(monkeypatch: pytest.MonkeyPatch, nobody: Path) -> None:
     monkeypatch.delenv("GPUFARE_DATA", raising=False)
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     monkeypatch.setenv("GPUFARE_CONFIG", str(nobody))
-
-
-@pytest.fixture
-def shared() -> Path:
-    """The folder of real answers beside the project; a test that reads it is skipped where there is none."""
-    if not SHARED.is_dir():
-        pytest.skip(f"no ../shared beside the project ({SHARED.name} holds real answers and cases)")
-    return SHARED
