@@ -35,7 +35,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "diff": ("ask", "what differs between two days", "Ask"),
     "history": ("ask", "prices and stock over time", "Ask"),
     "sql": ("ask", "read-only SQL over the documented views", "Ask"),
-    "providers": ("facts", "providers: access, cadence, terms, evidence", "Look up"),
+    "providers": ("facts", "providers: access, cadence, terms, facts, proof", "Look up"),
     "gpus": ("facts", "hardware that is rented out", "Look up"),
     "resolve": ("facts", "how a GPU name or a price string is read", "Look up"),
     "parse": ("facts", "a saved answer through spider and normaliser; stores nothing", "Look up"),

@@ -49,6 +49,7 @@ def commands() -> str:
 def providers() -> str:
     """Every provider: access, cadence, how well its reading is proved, what its spider says it gives and lacks."""
     from schemas.providers import providers as known
+    from spiders.shared.source import proof
 
     rows = []
     for slug, facts in known().items():
@@ -62,12 +63,12 @@ def providers() -> str:
                 f"`{slug}`",
                 facts.segment,
                 access,
-                facts.evidence,
+                proof(slug),
                 said.get("Gives", ""),
                 said.get("Lacks", ""),
             )
         )
-    return table(("provider", "name", "segment", "access", "evidence", "gives", "lacks"), rows)
+    return table(("provider", "name", "segment", "access", "proof", "gives", "lacks"), rows)
 
 
 def spider_headings(slug: str) -> dict[str, str]:

@@ -308,7 +308,10 @@ def _usd(
             flags.append("rate_missing")
             return None, None, None
         amount, rate_date = amount * found[0], found[1]
-    instance, gpu_hour = per_hour(amount, raw.price_unit, count)
+    hours_per_month = context.provider.fact("hours_per_month")
+    if raw.price_unit.endswith("-month") and hours_per_month is None:
+        flags.append("month_of_average_length")
+    instance, gpu_hour = per_hour(amount, raw.price_unit, count, hours_per_month)
     return instance or None, gpu_hour or None, rate_date
 
 

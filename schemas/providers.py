@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Literal
 
 from schemas.facts import FactsError, load_toml
@@ -35,7 +37,9 @@ class Provider:
     fresh_for_h: how long an observation counts as current. delay_s, concurrency: politeness per host.
     redistribute: may rows be passed on? None is unknown and counts as no for what restricts, yes for open data.
     listings: single listings of many owners come and go all day, so changes are told by group, not by listing.
-    offers_min, offers_max, coverage: limits for the gate. evidence: how well the reading is proved.
+    offers_min, offers_max, coverage: limits for the gate.
+    answers: public answers of the provider that others saved and that its spider reads, each with where it lies.
+    shape_from: where the fields of a recording that we wrote ourselves are documented.
     """
 
     slug: str
@@ -63,7 +67,8 @@ class Provider:
     offers_min: int = 1
     offers_max: int = 100_000
     coverage: dict[str, float] = dataclasses.field(default_factory=dict)
-    evidence: Literal["saved answer", "client code", "documented shape"] = "documented shape"
+    answers: tuple[str, ...] = ()
+    shape_from: tuple[str, ...] = ()
     facts: dict[str, Fact] = dataclasses.field(default_factory=dict)
 
     def fact(self, name: str) -> Any:
@@ -72,15 +77,29 @@ class Provider:
         return None if known is None else known.value
 
 
-FACT_NAMES = (
-    "billing_increment_s",
-    "minimum_billing_s",
-    "charged_while_stopped",
-    "storage_usd_per_gib_month",
-    "egress_usd_per_gib",
-    "interruption_notice_s",
-    "preemptible_discount",
+FACT_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "billing_increment_s": "use is rounded up to this many seconds",
+        "minimum_billing_s": "seconds charged at least for a run",
+        "charged_while_stopped": "is a stopped instance charged for",
+        "hours_per_month": "hours that the provider's own month stands for",
+        "storage_kinds": "what storage is sold, in words",
+        "storage_usd_per_gib_month": "USD for one GiB of the plainest persistent storage and month",
+        "storage_outlives_instance": "does the storage stay when the instance is deleted",
+        "egress_usd_per_gib": "USD for one GiB to the internet, beyond what is included",
+        "ssh": "can one log in by SSH",
+        "docker": "can one bring an own container image, or run Docker",
+        "jupyter": "is Jupyter one click away",
+        "network_kind": "network between nodes: InfiniBand, RoCE, EFA, Ethernet",
+        "network_gbps": "Gbit/s of one node on that network",
+        "interruption_notice_s": "seconds between the notice and the end of interruptible capacity",
+        "interruption_disk": "what becomes of the disk when capacity is taken back, in words",
+        "preemptible_discount": "share of the on-demand price that preemptible capacity is cheaper by",
+        "commitment": "terms of commitment sold, in words",
+        "sign_up": "what signing up needs, in words",
+    }
 )
+"""what may stand under `facts`, with its meaning"""
 _FIELDS = {field.name for field in dataclasses.fields(Provider)} - {"slug"}
 
 
@@ -102,7 +121,7 @@ def _provider(slug: str, table: dict[str, Any]) -> Provider:
             "providers.toml", 0, slug, f"keys out of {', '.join(sorted(_FIELDS))}", ", ".join(sorted(unknown))
         )
     fields = dict(table)
-    for name in ("keys", "optional_keys", "currencies", "withhold"):
+    for name in ("keys", "optional_keys", "currencies", "withhold", "answers", "shape_from"):
         if name in fields:
             fields[name] = tuple(fields[name])
     facts = fields.pop("facts", {})

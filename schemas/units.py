@@ -23,7 +23,7 @@ HOURS_PER: Mapping[str, Fraction] = MappingProxyType(
         "year": Fraction(8760),
     }
 )
-"""one constant for every computed month; a provider's own monthly cap (672 or 720 hours) is not converted with it"""
+"""a month and a year of average length, for providers that do not say how many hours their own month has"""
 
 MONEY_STEP = Decimal("1e-10")
 _WIDE = Context(prec=60, rounding=ROUND_HALF_EVEN)
@@ -88,20 +88,27 @@ def gbps(text: Number) -> float | None:
     return _float(speed * _times(short, match))
 
 
-def per_hour(amount: Decimal, price_unit: str, gpu_count: Fraction | None) -> tuple[Decimal | None, Decimal | None]:
+def per_hour(
+    amount: Decimal, price_unit: str, gpu_count: Fraction | None, hours_per_month: int | None = None
+) -> tuple[Decimal | None, Decimal | None]:
     """What an amount in this unit is per instance-hour and per GPU-hour, to 10 decimals, half-even.
 
     `price_unit` is `[cent/]<gpu|instance>-<second|minute|hour|day|month|year>`. Where the count is unknown the side
-    that needs it is None. A share of a GPU (1/8) makes the GPU-hour eight times the instance-hour.
+    that needs it is None. A share of a GPU (1/8) makes the GPU-hour eight times the instance-hour. hours_per_month: of
+    the provider's own month (672, 720 ...), where it says so.
     """
-    instance, gpu = _factors(price_unit, gpu_count)
+    instance, gpu = _factors(price_unit, gpu_count, hours_per_month)
     return _money(amount, instance), _money(amount, gpu)
 
 
 @lru_cache(maxsize=4096)
-def _factors(price_unit: str, gpu_count: Fraction | None) -> tuple[Fraction | None, Fraction | None]:
+def _factors(
+    price_unit: str, gpu_count: Fraction | None, hours_per_month: int | None
+) -> tuple[Fraction | None, Fraction | None]:
     """What an amount in this unit is multiplied by, for the instance-hour and for the GPU-hour."""
     cents, per, hours = split_unit(price_unit)
+    if hours_per_month and price_unit.endswith("-month"):
+        hours = Fraction(hours_per_month)
     one = 1 / hours / (100 if cents else 1)
     count = gpu_count if gpu_count is not None and gpu_count > 0 else None
     if per == "gpu":

@@ -50,7 +50,7 @@ def providers_command(*, names: tuple[str, ...], facts: bool, out: Output) -> No
             column("access"),
             column("cadence", drop=4),
             Shown("FRESH", lambda row: f"{row['fresh_for_h']}h", "right", drop=5),
-            column("evidence", drop=2),
+            column("proof", drop=2),
             column("asked"),
         ]
     view = View("facts" if facts else "providers", rows, shown, datetime.now(UTC), counts={"rows": len(rows)})
@@ -63,6 +63,7 @@ def _providers(slugs: Iterable[str]) -> Iterator[Row]:
 
     from flows.access import enabled, refusal
     from schemas.providers import provider
+    from spiders.shared.source import proof
 
     opted_in = enabled()
     for slug in slugs:
@@ -70,7 +71,7 @@ def _providers(slugs: Iterable[str]) -> Iterator[Row]:
         refused = refusal(known, opted_in, os.environ)
         row = {"provider": slug, **asdict(known)}
         del row["slug"], row["facts"], row["coverage"]
-        yield {**row, "asked": "yes" if refused is None else f"no: {refused}"}
+        yield {**row, "proof": proof(slug), "asked": "yes" if refused is None else f"no: {refused}"}
 
 
 def _facts(slugs: Iterable[str]) -> Iterator[Row]:

@@ -6,6 +6,9 @@ import hashlib
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
+
+from schemas.providers import provider
 
 SHARED = Path(__file__).parent
 RECORDED = SHARED.parent / "recorded"
@@ -28,3 +31,14 @@ def parser_version(name: str) -> str:
     for path in [*own, SHARED / "base.py", *sorted((SHARED / "shapes").glob("*.py"))]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def proof(name: str) -> Literal["answer", "shape", "unproved"]:
+    """How well the reading of a provider is proved.
+
+    answer: the spider reads a public answer that others saved. shape: it reads a recording that we wrote from documented
+    fields. unproved: neither. Raises KeyError for a provider that providers.toml does not hold.
+    """
+    if provider(name).answers:
+        return "answer"
+    return "shape" if any(RECORDED.glob(f"{name}/*/offers.jsonl")) else "unproved"

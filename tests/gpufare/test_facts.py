@@ -16,10 +16,11 @@ Ask = Callable[..., Any]
 RECORDED = Path(__file__).parents[2] / "spiders" / "recorded" / "hyperbolic"
 
 
-def test_providers_tell_access_and_evidence(ask: Ask) -> None:
+def test_providers_tell_access_and_proof(ask: Ask) -> None:
     rows = {row["provider"]: row for row in ask("providers", "-o", "json").rows}
     assert rows["hyperbolic"]["access"] == "open"
     assert rows["hyperbolic"]["asked"] == "yes"
+    assert (rows["hyperbolic"]["proof"], rows["verda"]["proof"]) == ("answer", "shape")
     assert rows["vast"]["asked"].startswith("no: terms restrict collection")
     assert "gpufare enable vast" in ask("providers", "vast").out
     assert [row["provider"] for row in ask("providers", "Vast,HYPERBOLIC", "-o", "json").rows] == ["vast", "hyperbolic"]
