@@ -1,12 +1,13 @@
 """The process that runs one spider: `python -m spiders.shared.child JOB`, JOB being JSON (made by `crawl`).
 
-It logs to standard error, writes raw.jsonl, answers.har and report.json into its workdir, and ends. It dies with
-whoever started it.
+It crawls once, or once for each recording that it is given; logs to standard error, writes raw.jsonl, answers.har and
+report.json into the workdir of each crawl, and ends. It dies with whoever started it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import json
 import os
@@ -20,30 +21,24 @@ from typing import TYPE_CHECKING, Any
 from spiders.shared.problems import Problem, line, of_download
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
+    from scrapy.crawler import AsyncCrawlerProcess, Crawler
+    from scrapy.settings import Settings
 
 PR_SET_PDEATHSIG = 1
 
 
 def main(job: dict[str, Any]) -> None:
-    """Run the job and report; whatever happens is in the report."""
+    """Do the job's crawls one after the other and report each; whatever happens is in the report."""
     die_with(job["parent"])
-    name, module, workdir = job["name"], job["module"], Path(job["workdir"])
+    name, module, runs = job["name"], job["module"], job["runs"]
     from spiders.shared import report
 
     problem = import_problem(module) or browser_problem(name)
     if problem:
-        report.write(name, workdir, report.broken(problem))
+        for run in runs:
+            report.write(name, Path(run["workdir"]), report.broken(problem))
         return
-    crawler, failure = run(job)
-    if crawler is None:
-        report.write(name, workdir, report.broken(failure or Problem("SpiderError", "the spider could not be made")))
-        return
-    facts = report.facts_of(crawler)
-    if failure:
-        facts["problems"] = [*facts["problems"], [failure.error_class, failure.error]]
-    report.tell(facts["requests"], facts["offers"])
-    report.write(name, workdir, facts)
+    crawl_each(name, module, runs)
 
 
 def die_with(parent: int) -> None:
@@ -80,42 +75,79 @@ def browser_problem(name: str) -> Problem | None:
     return None
 
 
-def run(job: dict[str, Any]) -> tuple[Crawler | None, Problem | None]:
-    """Crawl to the end. Gives the crawler, None where the spider could not even be made, and what broke outside it."""
+def crawl_each(name: str, module: str, runs: list[dict[str, Any]]) -> None:
+    """Crawl to the end, one run after the other in one reactor, a report after each."""
     from scrapy.crawler import AsyncCrawlerProcess
-    from scrapy.settings import Settings
+    from twisted.internet.error import ReactorNotRunning
 
-    from schemas.providers import providers
-    from spiders.shared import browser, settings
+    process = AsyncCrawlerProcess(settings_of(name, module, runs[0]))
+    reactor: Any = import_module("twisted.internet.reactor")  # only now, for Scrapy chooses which one
 
-    name, workdir = job["name"], Path(job["workdir"])
-    chosen = Settings()
-    chosen.setmodule("spiders.shared.settings", priority="project")
-    recorded = Path(job["recorded"]) if job["recorded"] else None
-    chosen.setdict(
-        settings.for_crawl(
-            job["module"],
-            providers().get(name),
-            workdir,
-            recorded=recorded,
-            record=job["record"],
-            instant=job["instant"],
-        ),
-        priority="project",
-    )
+    async def each() -> None:
+        for run in runs:
+            await crawl(process, name, module, run)
+
+    def stop(_: asyncio.Task[None]) -> None:
+        with contextlib.suppress(ReactorNotRunning):  # a signal stopped it before
+            reactor.stop()
+
+    asyncio.get_event_loop().create_task(each()).add_done_callback(stop)
+    process.start(stop_after_crawl=False)
+
+
+async def crawl(process: AsyncCrawlerProcess, name: str, module: str, run: dict[str, Any]) -> None:
+    """One crawl and its report."""
+    from spiders.shared import browser, report
+
+    os.environ.update(run["keys"])
+    workdir = Path(run["workdir"])
+    process.settings = settings_of(name, module, run)
     try:
-        process = AsyncCrawlerProcess(chosen)
         crawler = process.create_crawler(name)
         if browser.needed(name):
             browser.prepare(crawler)
         task = process.crawl(crawler)
     except Exception as error:  # noqa: BLE001 - reported
-        return None, Problem("SpiderError", f"{job['module']} gives no spider named {name}: {line(error, named=True)}")
-    process.start()
+        problem = Problem("SpiderError", f"{module} gives no spider named {name}: {line(error, named=True)}")
+        report.write(name, workdir, report.broken(problem))
+        return
+    await asyncio.wait([task])
     failure = _failure_of(task)
     if browser.needed(name):
         browser.collect(crawler, workdir)
-    return crawler if crawler.spider and _ran(crawler) else None, failure
+    if crawler.spider and _ran(crawler):
+        facts = report.facts_of(crawler)
+        if failure:
+            facts["problems"] = [*facts["problems"], [failure.error_class, failure.error]]
+        report.tell(facts["requests"], facts["offers"])
+    else:
+        facts = report.broken(failure or Problem("SpiderError", "the spider could not be made"))
+    report.write(name, workdir, facts)
+    for key in run["keys"]:
+        del os.environ[key]
+
+
+def settings_of(name: str, module: str, run: dict[str, Any]) -> Settings:
+    """Scrapy's settings for one crawl."""
+    from scrapy.settings import Settings
+
+    from schemas.providers import providers
+    from spiders.shared import settings
+
+    chosen = Settings()
+    chosen.setmodule("spiders.shared.settings", priority="project")
+    chosen.setdict(
+        settings.for_crawl(
+            module,
+            providers().get(name),
+            Path(run["workdir"]),
+            recorded=Path(run["recorded"]) if run["recorded"] else None,
+            record=run["record"],
+            instant=run["instant"],
+        ),
+        priority="project",
+    )
+    return chosen
 
 
 def _ran(crawler: Crawler) -> bool:

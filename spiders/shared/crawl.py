@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -112,59 +112,121 @@ def crawl(
     fails the replay too (a miss always does). record: keep what a live crawl was answered. env: variables over those
     of this process, None removes one. progress: called from another thread with requests and offers so far.
     """
-    workdir = workdir.resolve()
-    workdir.mkdir(parents=True, exist_ok=True)
-    _clear(workdir)
-    facts = providers().get(name)
     started_at = datetime.now(UTC)
-    replayed = har.Har(())
-    if recorded is not None:
-        recorded = har.har_file(recorded).resolve()
-        try:
-            replayed = har.read(recorded)
-        except har.HarError as error:
-            return _never_ran(name, workdir, started_at, str(error))
-    observed_at = (replayed.recorded_at if recorded else None) or started_at
-    job = {
-        "name": name,
-        "module": module or module_of(name),
-        "workdir": str(workdir),
-        "recorded": str(recorded) if recorded else None,
-        "record": record and not recorded,
-        "instant": observed_at.isoformat(),
-        "parent": os.getpid(),
-    }
-    limit = deadline_s if deadline_s is not None else float(facts.deadline_s) if facts else DEADLINE_S
+    run = _Run.of(workdir, recorded)
+    if run.unreadable:
+        return _never_ran(name, run, started_at)
+    facts = providers().get(name)
+    job = _job(name, module, run.workdir, [run.as_job(started_at, record=record and recorded is None)])
+    limit = deadline_s if deadline_s is not None else _deadline_of(facts)
+    child_env = _environment(facts, env, run.replayed)
     begun = time.monotonic()
-    child_env = _environment(facts, env, replayed if recorded else None)
-    with tempfile.TemporaryDirectory(prefix="gpufare-", ignore_cleanup_errors=True) as scratch:
-        # a browser that is killed leaves its profile behind: here, where it goes away with the crawl
-        in_time, code = _run(job, {**child_env, "TMPDIR": scratch}, limit, facts, progress)
-    duration_s = round(time.monotonic() - begun, 3)
-    told = _told(workdir)
-    verdict = _judge(told, in_time, code, limit, allow_empty=bool(facts and facts.allow_empty), strict=strict)
-    written = workdir / "answers.har"
+    in_time, code = _run(job, child_env, limit, facts, progress)
+    verdict = _Verdict(in_time, code, limit, bool(facts and facts.allow_empty), strict)
+    return _report(name, run, verdict, started_at, time.monotonic() - begun)
+
+
+def replay_all(
+    name: str, recordings: Sequence[Path], workdir: Path, *, module: str | None = None, strict: bool = True
+) -> list[CrawlReport]:
+    """Replay many recordings of one provider in one child process, one after the other; a report for each, in order.
+
+    What costs a second of CPU (imports, the reactor) is paid once. Every recording has a workdir of its own below
+    `workdir`, named by its place in the order. The deadline is the provider's for each of them together. A child that
+    dies leaves the reports that it did not come to as failures.
+    """
+    started_at = datetime.now(UTC)
+    facts = providers().get(name)
+    runs = [_Run.of(workdir / f"{place:04d}", recorded) for place, recorded in enumerate(recordings)]
+    readable = [run for run in runs if not run.unreadable]
+    limit = _deadline_of(facts) * len(readable)
+    begun = time.monotonic()
+    in_time, code = True, 0
+    if readable:
+        told = [run.as_job(started_at, record=False, facts=facts) for run in readable]
+        job = _job(name, module, workdir.resolve(), told)
+        in_time, code = _run(job, _environment(facts, None, har.Har(())), limit, facts, None)
+    each = (time.monotonic() - begun) / max(len(readable), 1)
+    verdict = _Verdict(in_time, code, limit, bool(facts and facts.allow_empty), strict)
+    return [
+        _never_ran(name, run, started_at) if run.unreadable else _report(name, run, verdict, started_at, each)
+        for run in runs
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One crawl of a child: where it writes, and what it is answered from."""
+
+    workdir: Path
+    recorded: Path | None = None
+    replayed: har.Har | None = None
+    unreadable: str | None = None
+
+    @classmethod
+    def of(cls, workdir: Path, recorded: Path | None) -> Self:
+        """A clean workdir, and the recording read once, so that a broken one is told before anything starts."""
+        workdir = workdir.resolve()
+        workdir.mkdir(parents=True, exist_ok=True)
+        _clear(workdir)
+        if recorded is None:
+            return cls(workdir)
+        path = har.har_file(recorded).resolve()
+        try:
+            return cls(workdir, path, har.read(path))
+        except har.HarError as error:
+            return cls(workdir, path, None, str(error))
+
+    def observed_at(self, started_at: datetime) -> datetime:
+        """The recording's time, else the start of the crawl."""
+        return (self.replayed.recorded_at if self.replayed else None) or started_at
+
+    def as_job(self, started_at: datetime, *, record: bool, facts: Provider | None = None) -> dict[str, Any]:
+        """What the child is told of it. facts: whose keys the child is to set and unset by itself."""
+        return {
+            "workdir": str(self.workdir),
+            "recorded": str(self.recorded) if self.recorded else None,
+            "record": record,
+            "instant": self.observed_at(started_at).isoformat(),
+            "keys": _stand_ins(facts, self.replayed) if facts and self.replayed else {},
+        }
+
+
+def _job(name: str, module: str | None, folder: Path, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the child is told. folder: where it stands, and where its log goes."""
+    where = module or module_of(name)
+    return {"name": name, "module": where, "parent": os.getpid(), "folder": str(folder), "runs": runs}
+
+
+def _deadline_of(facts: Provider | None) -> float:
+    return float(facts.deadline_s) if facts else DEADLINE_S
+
+
+def _report(name: str, run: _Run, verdict: _Verdict, started_at: datetime, duration_s: float) -> CrawlReport:
+    told = _told(run.workdir)
+    problem = verdict.of(told)
+    written = run.workdir / "answers.har"
     return CrawlReport(
         provider=name,
-        ok=verdict is None,
-        error_class=verdict[0] if verdict else None,
-        error=verdict[1] if verdict else None,
+        ok=problem is None,
+        error_class=problem[0] if problem else None,
+        error=problem[1] if problem else None,
         finish_reason=told.get("finish_reason"),
         requests=told.get("requests", 0),
         response_bytes=told.get("response_bytes", 0),
         offers=told.get("offers", 0),
         started_at=started_at,
         finished_at=datetime.now(UTC),
-        observed_at=observed_at,
-        duration_s=duration_s,
+        observed_at=run.observed_at(started_at),
+        duration_s=round(duration_s, 3),
         cpu_s=told.get("cpu_s"),
         access=told.get("access"),
         misses=tuple(told.get("misses", ())),
         unused=tuple(told.get("unused", ())),
         problems=tuple(f"{kind}: {text}" for kind, text in told.get("problems", ())),
-        raw_path=workdir / "raw.jsonl",
-        har_path=recorded or (written if written.exists() else None),
-        log_path=workdir / LOG,
+        raw_path=run.workdir / "raw.jsonl",
+        har_path=run.recorded or (written if written.exists() else None),
+        log_path=run.workdir / LOG,
     )
 
 
@@ -173,17 +235,17 @@ def _clear(workdir: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _never_ran(name: str, workdir: Path, started_at: datetime, error: str) -> CrawlReport:
+def _never_ran(name: str, run: _Run, started_at: datetime) -> CrawlReport:
     return CrawlReport(
         provider=name,
         ok=False,
         error_class="SpiderError",
-        error=error,
+        error=run.unreadable,
         started_at=started_at,
         finished_at=datetime.now(UTC),
         observed_at=started_at,
-        raw_path=workdir / "raw.jsonl",
-        log_path=workdir / LOG,
+        raw_path=run.workdir / "raw.jsonl",
+        log_path=run.workdir / LOG,
     )
 
 
@@ -196,9 +258,8 @@ def _environment(
     others = {key for other in providers().values() for key in (*other.keys, *other.optional_keys)} - set(mine)
     chosen = {key: value for key, value in os.environ.items() if key not in others}
     if replayed is not None:
-        needed = {*(facts.keys if facts else ()), *replayed.keys}
         chosen = {key: value for key, value in chosen.items() if key not in mine}
-        chosen |= dict.fromkeys(needed & set(mine), RECORDED_KEY)
+        chosen |= _stand_ins(facts, replayed)
     for key, value in (env or {}).items():
         chosen.pop(key, None)
         if value is not None:
@@ -208,23 +269,38 @@ def _environment(
     return chosen
 
 
+def _stand_ins(facts: Provider | None, replayed: har.Har) -> dict[str, str]:
+    """A stand-in for every key that the provider always needs, or that was set when the recording was made."""
+    mine = {*facts.keys, *facts.optional_keys} if facts else set()
+    needed = {*(facts.keys if facts else ()), *replayed.keys}
+    return dict.fromkeys(needed & mine, RECORDED_KEY)
+
+
 def _run(
     job: Mapping[str, Any], env: dict[str, str], limit: float, facts: Provider | None, progress: Progress | None
 ) -> tuple[bool, int]:
     """Run the child to its end or to its deadline. Gives whether it ended by itself in time, and its exit code."""
+    with tempfile.TemporaryDirectory(prefix="gpufare-", ignore_cleanup_errors=True) as scratch:
+        # a browser that is killed leaves its profile behind: here, where it goes away with the crawl
+        return _run_in(job, {**env, "TMPDIR": scratch}, limit, facts, progress)
+
+
+def _run_in(
+    job: Mapping[str, Any], env: dict[str, str], limit: float, facts: Provider | None, progress: Progress | None
+) -> tuple[bool, int]:
     mark, env = mark_of(env)
     secrets = Secrets.of((*facts.keys, *facts.optional_keys) if facts else (), env)
     command = [sys.executable, "-m", "spiders.shared.child", json.dumps(job)]
     child = subprocess.Popen(  # noqa: S603 - our own module, its argument is JSON of our own
         command,
         env=env,
-        cwd=job["workdir"],
+        cwd=job["folder"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
-    log = _Log(child.stdout, Path(job["workdir"]) / LOG, secrets, progress)
+    log = _Log(child.stdout, Path(job["folder"]) / LOG, secrets, progress)
     in_time = False
     try:
         _running[child.pid] = mark
@@ -302,27 +378,35 @@ def _told(workdir: Path) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _judge(
-    told: Mapping[str, Any], in_time: bool, code: int, limit: float, *, allow_empty: bool, strict: bool
-) -> tuple[str, str] | None:
-    """None for a crawl that can be believed, else the class of its first error and one line."""
-    reason, problems = told.get("finish_reason"), told.get("problems") or []
-    verdict: tuple[str, str] | None = None
-    if not in_time:
-        first = f"; before: {problems[0][1]}" if problems else ""
-        verdict = "TimedOut", f"not done within {limit:g} s{first}"
-    elif problems:
-        verdict = problems[0][0], problems[0][1]
-    elif told.get("misses"):
-        verdict = "SpiderError", f"no recorded answer to {told['misses'][0]}"
-    elif not told:
-        verdict = "SpiderError", f"the crawl's process ended without a report (exit code {code})"
-    elif reason is None:
-        verdict = "TimedOut", "the crawl ended without a reason"
-    elif reason != "finished":
-        verdict = "SpiderError", f"the crawl ended with {reason!r}"
-    elif not told.get("offers") and not allow_empty:
-        verdict = "Empty", "every request was answered, and nothing is offered"
-    elif strict and told.get("unused"):
-        verdict = "SpiderError", f"recorded answer not used: {told['unused'][0]}"
-    return verdict
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """How a child ended, and what its crawls are judged by."""
+
+    in_time: bool
+    code: int
+    limit: float
+    allow_empty: bool
+    strict: bool
+
+    def of(self, told: Mapping[str, Any]) -> tuple[str, str] | None:
+        """None for a crawl that can be believed, else the class of its first error and one line."""
+        reason, problems = told.get("finish_reason"), told.get("problems") or []
+        verdict: tuple[str, str] | None = None
+        if not self.in_time:
+            first = f"; before: {problems[0][1]}" if problems else ""
+            verdict = "TimedOut", f"not done within {self.limit:g} s{first}"
+        elif problems:
+            verdict = problems[0][0], problems[0][1]
+        elif told.get("misses"):
+            verdict = "SpiderError", f"no recorded answer to {told['misses'][0]}"
+        elif not told:
+            verdict = "SpiderError", f"the crawl's process ended without a report (exit code {self.code})"
+        elif reason is None:
+            verdict = "TimedOut", "the crawl ended without a reason"
+        elif reason != "finished":
+            verdict = "SpiderError", f"the crawl ended with {reason!r}"
+        elif not told.get("offers") and not self.allow_empty:
+            verdict = "Empty", "every request was answered, and nothing is offered"
+        elif self.strict and told.get("unused"):
+            verdict = "SpiderError", f"recorded answer not used: {told['unused'][0]}"
+        return verdict

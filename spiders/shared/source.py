@@ -36,8 +36,8 @@ def parser_version(name: str) -> str:
 def proof(name: str) -> Literal["answer", "shape", "unproved"]:
     """How well the reading of a provider is proved.
 
-    answer: the spider reads a public answer that others saved. shape: it reads a recording that we wrote from documented
-    fields. unproved: neither. Raises KeyError for a provider that providers.toml does not hold.
+    answer: the spider reads a public answer that others saved. shape: it reads a recording that we wrote from
+    documented fields. unproved: neither. Raises KeyError for a provider that providers.toml does not hold.
     """
     if provider(name).answers:
         return "answer"

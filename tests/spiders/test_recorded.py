@@ -8,6 +8,7 @@ commit.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -22,7 +23,7 @@ from schemas.rate import Rate, usd_rates
 from schemas.raw_offer import RawOffer
 from schemas.record import columns
 from spiders.shared.browser import chromium
-from spiders.shared.crawl import crawl
+from spiders.shared.crawl import CrawlReport, replay_all
 from spiders.shared.har import recorded_at
 from spiders.shared.source import RECORDED
 
@@ -61,12 +62,28 @@ def offer_json(offer: Offer) -> dict[str, Any]:
     }
 
 
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], CrawlReport]:
+    """`crawled(case)`: the report of its replay. All cases of one provider are replayed in one child process."""
+    reports: dict[Path, CrawlReport] = {}
+
+    def report_of(case: Path) -> CrawlReport:
+        if case not in reports:
+            cases = sorted(case.parent.glob("*/answers.har"))
+            folder = tmp_path_factory.mktemp(case.parent.name)
+            found = replay_all(case.parent.name, cases, folder)
+            reports.update(zip((path.parent for path in cases), found, strict=True))
+        return reports[case]
+
+    return report_of
+
+
 @pytest.mark.parametrize("case", CASES, ids=case_id)
-def test_recorded_case(case: Path, tmp_path: Path) -> None:
+def test_recorded_case(case: Path, crawled: Callable[[Path], CrawlReport]) -> None:
     name = case.parent.name
     if name in providers() and provider(name).browser and chromium() is None:
         pytest.skip("no Chromium on this machine; make chromium installs it")
-    report = crawl(name, tmp_path, recorded=case / "answers.har")
+    report = crawled(case)
     if (case / "error.json").exists():
         expected = json.loads((case / "error.json").read_text())
         assert not report.ok

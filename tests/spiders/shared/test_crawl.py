@@ -15,7 +15,8 @@ import psutil
 import pytest
 
 from schemas.scrape import ERROR_CLASSES
-from spiders.shared.crawl import CrawlReport, crawl, stop_crawls
+from spiders.shared.crawl import CrawlReport, crawl, replay_all, stop_crawls
+from spiders.shared.source import RECORDED
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -302,3 +303,32 @@ def test_a_wrong_recording_is_one_line(tmp_path):
     report = crawl("hyperbolic", tmp_path / "work", recorded=tmp_path)
     assert (report.ok, report.error_class) == (False, "SpiderError")
     assert "log.entries" in report.error
+
+
+def test_many_recordings_are_replayed_in_one_child(tmp_path):
+    """Each has its own verdict, workdir and keys; a recording that cannot be read stops no other."""
+    broken = tmp_path / "broken.har"
+    broken.write_text("{")
+    cases = [RECORDED / "lambda" / name for name in ("2026-11-30-keyed", "2026-11-30-challenge", "2026-11-29-night")]
+    keyed, unreadable, challenged, night = replay_all("lambda", [cases[0], broken, *cases[1:]], tmp_path / "work")
+    assert (keyed.ok, keyed.access) == (True, "LAMBDA_API_KEY")
+    assert (unreadable.error_class, unreadable.offers) == ("SpiderError", 0)
+    assert challenged.error_class == "Blocked"
+    assert (night.ok, night.access) == (True, "open")
+    alone = crawl("lambda", tmp_path / "alone", recorded=cases[2])
+    assert night.raw_path.read_text() == alone.raw_path.read_text()
+    assert (night.requests, night.offers, night.observed_at) == (alone.requests, alone.offers, alone.observed_at)
+    assert len({report.raw_path for report in (keyed, unreadable, challenged, night)}) == 4
+
+
+def test_a_child_of_many_replays_that_dies_leaves_the_rest_as_failures(tmp_path, head):
+    package = tmp_path / "package"
+    package.mkdir()
+    body = 'name = "lambda"\n    start_urls = ["https://lambda.ai/pricing"]\n    def parse(self, response): os._exit(3)'
+    (package / "dying_spider.py").write_text(f"{head}\nclass Dying(Base):\n    {body}\n")
+    cases = [RECORDED / "lambda" / "2026-11-29-night"] * 2
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTHONPATH", str(package))
+        reports = replay_all("lambda", cases, tmp_path / "work", module="dying_spider")
+    assert [report.error_class for report in reports] == ["SpiderError", "SpiderError"]
+    assert all("exit code 3" in (report.error or "") for report in reports)
