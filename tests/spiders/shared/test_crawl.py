@@ -309,16 +309,18 @@ def test_many_recordings_are_replayed_in_one_child(tmp_path):
     """Each has its own verdict, workdir and keys; a recording that cannot be read stops no other."""
     broken = tmp_path / "broken.har"
     broken.write_text("{")
-    cases = [RECORDED / "lambda" / name for name in ("2026-11-30-keyed", "2026-11-30-challenge", "2026-11-29-night")]
-    keyed, unreadable, challenged, night = replay_all("lambda", [cases[0], broken, *cases[1:]], tmp_path / "work")
+    cases = [
+        RECORDED / "lambda" / name for name in ("2026-11-30-keyed", "2026-11-30-changed-layout", "2026-11-29-night")
+    ]
+    keyed, unreadable, changed, night = replay_all("lambda", [cases[0], broken, *cases[1:]], tmp_path / "work")
     assert (keyed.ok, keyed.access) == (True, "LAMBDA_API_KEY")
     assert (unreadable.error_class, unreadable.offers) == ("SpiderError", 0)
-    assert challenged.error_class == "Blocked"
+    assert changed.error_class == "LayoutChanged"
     assert (night.ok, night.access) == (True, "open")
     alone = crawl("lambda", tmp_path / "alone", recorded=cases[2])
     assert night.raw_path.read_text() == alone.raw_path.read_text()
     assert (night.requests, night.offers, night.observed_at) == (alone.requests, alone.offers, alone.observed_at)
-    assert len({report.raw_path for report in (keyed, unreadable, challenged, night)}) == 4
+    assert len({report.raw_path for report in (keyed, unreadable, changed, night)}) == 4
 
 
 def test_a_child_of_many_replays_that_dies_leaves_the_rest_as_failures(tmp_path, head):
