@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from pathlib import Path
 from flows.access import enabled, refusal
 from flows.take_in import Outcome, State, Task, record_fault, take_in
 from schemas.providers import provider, providers
-from schemas.rate import Rate
+from schemas.rate import Rate, rate_sources, sources_of
 from schemas.record import to_arrow
 from spiders.shared.browser import MISSING, chromium
 from spiders.shared.crawl import CrawlReport, crawl, stop_crawls
@@ -38,8 +38,6 @@ __all__ = [
     "refresh_provider",
     "retryable",
 ]
-
-RATE_SOURCES = ("ecb",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +141,8 @@ def refresh(
     lake = Lake.open(store, origin="recording" if recorded is not None else "live", create=True)
     for outcome in skipped:
         on_done(outcome)
-    needed = any(provider(task.name).currencies != ("USD",) for task in tasks)
-    outcomes = [*skipped, *(refresh_rates(lake, recorded, now) if needed else ())]
+    sources = list(rate_sources()) if not names else sources_of(c for t in tasks for c in provider(t.name).currencies)
+    outcomes = [*skipped, *refresh_rates(lake, sources, recorded, now)]
     for outcome in outcomes[len(skipped) :]:
         on_done(outcome)
 
@@ -174,10 +172,10 @@ def threads(jobs: int) -> Spread:
     return spread
 
 
-def refresh_rates(lake: Lake, recorded: str | None, now: datetime) -> list[Outcome]:
+def refresh_rates(lake: Lake, sources: Iterable[str], recorded: str | None, now: datetime) -> list[Outcome]:
     """Read the exchange rates of the day. Where a source fails, prices keep their published currency."""
     outcomes = []
-    for source in RATE_SOURCES:
+    for source in sources:
         recording = recording_of(source, recorded)
         if recorded is not None and recording is None:
             continue

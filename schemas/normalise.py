@@ -13,7 +13,7 @@ import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -25,6 +25,7 @@ from schemas.gpu_names import SAME_SIZE, GpuName, known_vram, read_gpu, read_ins
 from schemas.offer import FORM_FACTORS, PRICE_UNITS, Offer
 from schemas.places import continent_of, country_of
 from schemas.providers import Provider
+from schemas.rate import GRACE, UsdRate
 from schemas.raw_offer import PURCHASES, RawOffer
 from schemas.units import gbps, gib, per_hour
 from schemas.values import (
@@ -40,7 +41,6 @@ from schemas.values import (
 )
 
 VERSION = 1
-RATE_GRACE = timedelta(days=7)
 LONGEST_TEXT = 1000
 TEXT_FIELDS = tuple(f.name for f in dataclasses.fields(RawOffer) if f.type in {"str", "str | None"})
 _texts = operator.attrgetter(*TEXT_FIELDS)
@@ -57,13 +57,13 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Exchange rates: `usd[currency][day]` is the price of one unit of the currency in USD."""
+    """Exchange rates: `usd[currency][day]` is the price of one unit of the currency in USD, with its source."""
 
-    usd: Mapping[str, Mapping[date, Decimal]] = field(default_factory=dict)
+    usd: Mapping[str, Mapping[date, UsdRate]] = field(default_factory=dict)
 
-    def on(self, currency: str, day: date) -> tuple[Decimal, date] | None:
+    def on(self, currency: str, day: date) -> tuple[UsdRate, date] | None:
         """The rate of the day or the last one before it, at most a week old (banks close); None where there is none."""
-        known = [d for d in self.usd.get(currency, ()) if d <= day and day - d <= RATE_GRACE]
+        known = [d for d in self.usd.get(currency, ()) if d <= day and day - d <= GRACE]
         return (self.usd[currency][max(known)], max(known)) if known else None
 
 
@@ -137,7 +137,7 @@ def offer_from(raw: RawOffer, context: Context) -> Offer:
     count = _count(raw, name)
     vram = _vram(raw, name, count, flags)
     amount = amount_of(raw.price, raw.currency)
-    instance, gpu_hour, rate_date = _usd(amount, raw, count, context, flags)
+    instance, gpu_hour, rate_date, rate_source = _usd(amount, raw, count, context, flags)
     return Offer(
         provider=slug,
         offer_key=offer_key(slug, raw),
@@ -179,6 +179,7 @@ def offer_from(raw: RawOffer, context: Context) -> Offer:
         usd_per_hour=instance,
         usd_per_gpu_hour=gpu_hour,
         rate_date=rate_date,
+        rate_source=rate_source,
         availability=_availability(raw, flags),
         available_count=raw.available_count,
         interruption_rate=raw.interruption_rate,
@@ -298,21 +299,22 @@ def _form_factor(raw: RawOffer, name: GpuName | None) -> str | None:
 
 def _usd(
     amount: Decimal | None, raw: RawOffer, count: Fraction | None, context: Context, flags: list[str]
-) -> tuple[Decimal | None, Decimal | None, date | None]:
+) -> tuple[Decimal | None, Decimal | None, date | None, str | None]:
     if amount is None:
-        return None, None, None
-    currency, rate_date = raw.currency.upper(), None
+        return None, None, None, None
+    currency, rate_date, source = raw.currency.upper(), None, None
     if currency != "USD":
         found = context.rates.on(currency, context.observed_at.date())
         if found is None:
             flags.append("rate_missing")
-            return None, None, None
-        amount, rate_date = amount * found[0], found[1]
+            return None, None, None, None
+        (rate, source), rate_date = found
+        amount *= rate
     hours_per_month = context.provider.fact("hours_per_month")
     if raw.price_unit.endswith("-month") and hours_per_month is None:
         flags.append("month_of_average_length")
     instance, gpu_hour = per_hour(amount, raw.price_unit, count, hours_per_month)
-    return instance or None, gpu_hour or None, rate_date
+    return instance or None, gpu_hour or None, rate_date, source
 
 
 def _availability(raw: RawOffer, flags: list[str]) -> str:

@@ -77,6 +77,7 @@ class Offer:
     usd_per_hour: Decimal | None = column("money", "Price of the whole instance.", unit="USD/h", above=0)
     usd_per_gpu_hour: Decimal | None = column("money", "Price of one whole GPU.", unit="USD/GPU-h", above=0)
     rate_date: date | None = column("day", "Day of the exchange rate; null for USD.")
+    rate_source: str | None = column("string", "Who published the exchange rate; null for USD.")
     availability: str = column("string", "Is it to be had?", required=True, choices=AVAILABILITIES)
     available_count: int | None = column("int32", "How many, where the provider says.", low=0)
     interruption_rate: str | None = column(

@@ -33,7 +33,7 @@ IN_STOCK = ("available", "limited")
 # What only tells which answer a row stands in, what follows from other columns, and what is compared by its own rules.
 NOT_COMPARED = {
     *("provider", "offer_key", "observed_at", "scrape_id", "source_url", "recording_sha256", "origin", "flags"),
-    *("usd_per_hour", "usd_per_gpu_hour", "rate_date"),
+    *("usd_per_hour", "usd_per_gpu_hour", "rate_date", "rate_source"),
     *("price", "currency", "price_unit", "availability"),
     "available_count",  # moves all day; what matters of it is in `availability`
 }

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 # How many accepted scrapes back a row's last good price is looked for.
 REFERENCE_SCRAPES = 30
-PRICE_COLUMNS = ("price", "currency", "price_unit", "tax_included", "usd_per_hour", "usd_per_gpu_hour", "rate_date")
+PRICE_COLUMNS = (
+    *("price", "currency", "price_unit", "tax_included"),
+    *("usd_per_hour", "usd_per_gpu_hour", "rate_date", "rate_source"),
+)
 
 
 def history_of(lake: Lake, provider: str, before: datetime | None = None) -> History:
@@ -46,7 +49,7 @@ def history_of(lake: Lake, provider: str, before: datetime | None = None) -> His
         reference=None if last is None else _mended(lake, last, accepted[:REFERENCE_SCRAPES]),
         quarantined=_waiting([scrape for scrape, _ in attempts], accepted[0] if accepted else None),
         evidence=evidence(lake, before),
-        rates={currency: days[max(days)] for currency, days in usd_rates(lake.rates()).items() if days},
+        rates={currency: days[max(days)].usd for currency, days in usd_rates(lake.rates()).items() if days},
     )
 
 

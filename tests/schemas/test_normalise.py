@@ -16,12 +16,13 @@ from schemas.corrections import Correction
 from schemas.normalise import Context, Rates, normalise, offer_key
 from schemas.offer import Offer
 from schemas.providers import Provider
+from schemas.rate import UsdRate
 from schemas.raw_offer import RawOffer
 from schemas.record import to_arrow, violations
 
 FACTS = Provider(slug="acme", title="Acme", homepage="https://acme.test", segment="neocloud")
 AT = datetime(2026, 11, 30, 2, tzinfo=UTC)
-EUR = Rates({"EUR": {date(2026, 11, 27): Decimal("1.16")}})
+EUR = Rates({"EUR": {date(2026, 11, 27): UsdRate(Decimal("1.16"), "ecb")}})
 CONTEXT = Context(FACTS, "s1", AT, "recording", "ab" * 32, EUR)
 
 
@@ -90,13 +91,13 @@ def test_no_rate_is_no_price_in_dollars() -> None:
 
 
 def test_an_old_rate_is_no_rate() -> None:
-    stale = Rates({"EUR": {date(2026, 11, 1): Decimal("1.16")}})
+    stale = Rates({"EUR": {date(2026, 11, 1): UsdRate(Decimal("1.16"), "ecb")}})
     (offer,) = normalise([raw(currency="EUR")], dataclasses.replace(CONTEXT, rates=stale)).offers
     assert offer.usd_per_hour is None
 
 
 def test_a_rate_of_tomorrow_is_not_used() -> None:
-    assert Rates({"EUR": {date(2026, 12, 1): Decimal("1.2")}}).on("EUR", AT.date()) is None
+    assert Rates({"EUR": {date(2026, 12, 1): UsdRate(Decimal("1.2"), "ecb")}}).on("EUR", AT.date()) is None
 
 
 @pytest.mark.parametrize("price", ["0", "-1", "NaN", "Infinity", "1e308", "0.00000000001", "Contact us", "free"])

@@ -36,8 +36,8 @@ def test_a_rate_is_what_one_euro_costs() -> None:
     assert {(rate.base, rate.kind, rate.day) for rate in rates} == {("EUR", "mid", date(2026, 11, 27))}
     assert of(rates)["USD"] == Decimal("1.1598")
     usd = usd_rates(rates)
-    assert usd["EUR"][date(2026, 11, 27)] == Decimal("1.1598")
-    assert Decimal("1.35") < usd["GBP"][date(2026, 11, 27)] < Decimal("1.37")
+    assert usd["EUR"][date(2026, 11, 27)] == (Decimal("1.1598"), "ecb")
+    assert Decimal("1.35") < usd["GBP"][date(2026, 11, 27)].usd < Decimal("1.37")
 
 
 def test_no_digit_of_a_rate_is_lost() -> None:

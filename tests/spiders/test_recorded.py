@@ -39,12 +39,9 @@ def case_id(case: Path) -> str:
 
 
 def rates_of(night: str) -> Rates:
-    """The rates that the ECB published on the night, read from its own expected rates."""
-    path = RECORDED / "ecb" / night / "rates.jsonl"
-    if not path.exists():
-        return Rates()
+    """The rates that all sources published on the night, each read from its own expected rates."""
     at = datetime.fromisoformat(f"{night[:10]}T02:00:00+00:00")
-    lines = path.read_text().splitlines()
+    lines = [line for path in sorted(RECORDED.glob(f"*/{night}/rates.jsonl")) for line in path.read_text().splitlines()]
     return Rates(usd_rates(Rate.from_json(json.loads(line), observed_at=at, origin="recording") for line in lines))
 
 
