@@ -90,20 +90,21 @@ def plan(
     scheduled_at: datetime | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> tuple[list[Task], list[Outcome]]:
-    """Who is asked and who is skipped, and why. Named together with a recording, a provider needs no consent.
+    """Who is asked and who is skipped, and why.
 
-    Raises UnknownRecording where no provider at all has the recording.
+    Without names, every active provider; with a recording, every active one that has it. A recording asks nobody, so it
+    needs neither key nor consent. Raises UnknownRecording where no provider at all has the recording.
     """
     opted_in = enabled()
     tasks: list[Task] = []
     skipped: list[Outcome] = []
-    for name in names or providers():
+    for name in names or [slug for slug, known in providers().items() if known.status == "active"]:
         recording = recording_of(name, recorded)
-        reason = refusal(provider(name), opted_in, environment)
-        if reason and not (recording and names):
+        if recorded is not None and recording is None:
+            if names:
+                skipped.append(Outcome(name, "skipped", f"no recording {recorded}"))
+        elif recording is None and (reason := refusal(provider(name), opted_in, environment)):
             skipped.append(Outcome(name, "skipped", reason))
-        elif recorded is not None and recording is None:
-            skipped.append(Outcome(name, "skipped", f"no recording {recorded}"))
         elif provider(name).browser and chromium() is None:
             skipped.append(Outcome(name, "skipped", MISSING))
         else:

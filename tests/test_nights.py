@@ -60,8 +60,7 @@ def test_demo_tells_both_nights_then_offers_then_changes(demo: tuple[Path, Any])
     assert "quarantined" in lines["nebius"]
     assert "uniform_shift" in lines["nebius"]
     assert "count_drop" in lines["vultr"]
-    assert "skipped" in lines["vast"]
-    assert "gpufare enable vast" in lines["vast"]
+    assert "done" in lines["vast"]  # a recording asks nobody, so terms restrict nothing
     assert done.stdout.count("SAMPLE, not market prices") == 2
     assert done.stderr.count("SAMPLE") >= 2
 
