@@ -23,8 +23,8 @@ from spiders.shared.base import Batch, Document, ProviderSpider, dig, having, js
 from spiders.shared.errors import SchemaDrift
 
 PRODUCTS = "https://apexapps.oracle.com/pls/apex/cetools/api/v1/products/?currencyCode=USD"
-PART = ("partNumber", "displayName", "metricName", "serviceCategory", "currencyCodeLocalizations")
-SHAPE = ("name", "hidden", "status", "allowPreemptible", "bundleMemoryQty", "gpuQty", "shapeType", "products")
+PART_KEYS = ("partNumber", "displayName", "metricName", "serviceCategory", "currencyCodeLocalizations")
+SHAPE_KEYS = ("name", "hidden", "status", "allowPreemptible", "bundleMemoryQty", "gpuQty", "shapeType", "products")
 
 
 class OciSpider(ProviderSpider):
@@ -39,7 +39,7 @@ class OciSpider(ProviderSpider):
     def shapes(self, response: Response) -> Iterator[Request]:
         """The shapes with GPUs, by part number, go on to the price list."""
         by_part: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-        for shape in having(dig(json_of(response), ("items",), response.url), SHAPE, response.url):
+        for shape in having(dig(json_of(response), ("items",), response.url), SHAPE_KEYS, response.url):
             if shape["gpuQty"] and shape["status"] == "ACTIVE" and not shape["hidden"]:
                 for product in shape["products"]:
                     by_part[product["partNumber"]].append(shape)
@@ -49,7 +49,7 @@ class OciSpider(ProviderSpider):
         self, response: Response, by_part: Mapping[str, Sequence[dict[str, Any]]] | None = None
     ) -> Iterator[Batch]:
         """The offers of every GPU part; alone, without the shapes, one GPU of each."""
-        parts = having(dig(json_of(response), ("items",), response.url), PART, response.url)
+        parts = having(dig(json_of(response), ("items",), response.url), PART_KEYS, response.url)
         gpus = [p for p in parts if p["metricName"] == "GPU Per Hour" and p["serviceCategory"] == "Compute - GPU"]
         rented = [part for part in gpus if "compute" in part["displayName"].casefold()]
         shapes = by_part or {}
