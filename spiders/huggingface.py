@@ -35,7 +35,7 @@ class HuggingfaceSpider(JsonListSpider):
 
     def read(self, record: dict[str, Any], response: Response) -> Iterator[RawOffer]:
         """One flavour of Jobs or Spaces, as its address says."""
-        accelerator, price = record["accelerator"], record["unitCostUSD"]
+        accelerator, price = record.get("accelerator"), record["unitCostUSD"]
         if accelerator and accelerator["type"] == "gpu" and price != 0:
             yield RawOffer(
                 purchase="on_demand",
