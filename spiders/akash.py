@@ -38,7 +38,7 @@ class AkashSpider(JsonListSpider):
             currency=price["currency"] if price else "USD",
             price_unit="gpu-hour",
             accelerator=f"{record['vendor']} {record['model']}",
-            sku="/".join(str(record[part]) for part in ("vendor", "model", "ram", "interface")),
+            sku=f"{record['vendor']}/{record['model']}/{record['ram']}/{record['interface']}",
             gpu_count=1,
             vram=record["ram"] or None,
             form_factor=record["interface"] or None,
