@@ -1,0 +1,46 @@
+"""fal: GPUs for functions that scale to none, on demand.
+
+Docs:  https://fal.ai/pricing, https://fal.ai/docs/documentation/serverless/pricing
+Gives: list price of one GPU, with its memory
+Lacks: stock, regions, form factor; the second price of a row is "as low as" by commitment, so it is nobody's price
+Quirk: a row says name, memory and two prices without labels of their own; prices of models stand on the same page.
+       Setting up, waiting and draining are billed like running
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from parsel import Selector
+
+from schemas.raw_offer import RawOffer
+from spiders.shared.base import Document
+from spiders.shared.shapes.html_table import HtmlTableSpider, words
+
+ROW = re.compile(
+    r"(?P<gpu>(?:RTX |GTX )?(?:PRO )?[A-Z]*\d+\w*)\s+(?P<vram>\d+ ?GB)\s+(?P<price>\$[\d,.]+)/hr?\b\s+\$[\d,.]+/hr?\b"
+)
+
+
+class FalSpider(HtmlTableSpider):
+    """Reads the GPUs on the price page, wherever their rows stand."""
+
+    name = "fal"
+    start_urls = ["https://fal.ai/pricing"]
+    documents = (Document(r"fal\.ai/pricing", "parse"),)
+    anchors = ("GPU", "/h", "GB")
+
+    def read_page(self, page: Selector) -> Iterator[RawOffer]:
+        """The list price of every row that names a GPU, its memory and both prices."""
+        for row in ROW.finditer(words(page.xpath("//body")[0])):
+            yield RawOffer(
+                purchase="on_demand",
+                price=row["price"],
+                currency="USD",
+                price_unit="gpu-hour",
+                accelerator=row["gpu"],
+                gpu_count=1,
+                vram=row["vram"],
+                kind="serverless",
+            )
