@@ -45,7 +45,8 @@ def write_enabled(known: Mapping[str, str]) -> Path:
 def refusal(provider: Provider, opted_in: Mapping[str, str], environment: Mapping[str, str]) -> str | None:
     """Why a provider is not asked, None where it may be. Says what to type where the user can change it."""
     if provider.status != "active":
-        return f"{provider.status}: {provider.status_reason}"
+        since = f" since {provider.status_since}" if provider.status_since else ""
+        return f"{provider.status}{since}: {provider.status_reason}"
     missing = [variable for variable in provider.keys if not environment.get(variable)]
     if provider.access == "key" and missing:
         return f"needs {', '.join(missing)}"

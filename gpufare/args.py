@@ -39,9 +39,12 @@ def nearest(text: str, names: Iterable[str], most: int = 1) -> list[str]:
     """The names closest to a word, best first."""
     import difflib
 
-    by_fold = {folded(name): name for name in names}
+    by_fold: dict[str, list[str]] = {}
+    for name in names:
+        by_fold.setdefault(folded(name), []).append(name)
     close = difflib.get_close_matches(folded(text), list(by_fold), n=most, cutoff=0.5)
-    return [by_fold[fold] for fold in close]
+    # us-east-1 and us-east1 fold to the same word: what was typed tells which of them was meant
+    return [max(by_fold[fold], key=lambda name: difflib.SequenceMatcher(None, text, name).ratio()) for fold in close]
 
 
 def unknown(what: str, text: str, names: Iterable[str], see: str | None = None) -> UsageFault:

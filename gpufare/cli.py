@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "changes": ("ask", "what moved", "Ask"),
     "diff": ("ask", "what differs between two days", "Ask"),
     "history": ("ask", "prices and stock over time", "Ask"),
+    "coverage": ("coverage", "providers by card: who is read, and since when", "Ask"),
     "sql": ("ask", "read-only SQL over the documented views", "Ask"),
     "providers": ("facts", "providers: access, cadence, terms, facts, proof", "Look up"),
     "gpus": ("facts", "hardware that is rented out", "Look up"),

@@ -30,6 +30,7 @@ class Provider:
     """One table of providers.toml.
 
     status: `active`, or why it is not collected (`frozen`, `retired`, `quote_only`, `off`), then with `status_reason`.
+    status_since: first day on which it was not collected any more; from then on its rows are history.
     access: `open`; `key` (needs every variable of `keys`); `opt_in` (terms restrict collection: own key or `enable`).
     optional_keys: variables that open a richer answer of the same provider.
     currencies: ISO 4217 codes that it publishes prices in; what is not USD needs the exchange rates of the day.
@@ -48,6 +49,7 @@ class Provider:
     segment: Literal["hyperscaler", "neocloud", "marketplace", "reseller"]
     status: Status = "active"
     status_reason: str | None = None
+    status_since: date | None = None
     access: Access = "open"
     keys: tuple[str, ...] = ()
     optional_keys: tuple[str, ...] = ()
@@ -131,6 +133,8 @@ def _provider(slug: str, table: dict[str, Any]) -> Provider:
     read = Provider(slug=slug, facts={name: Fact(**fact) for name, fact in facts.items()}, **fields)
     if read.status != "active" and not read.status_reason:
         raise FactsError("providers.toml", 0, f"{slug}.status_reason", f"a reason for status {read.status}", "nothing")
+    if read.status == "frozen" and read.status_since is None:
+        raise FactsError("providers.toml", 0, f"{slug}.status_since", "the day since which it is frozen", "nothing")
     if read.access == "key" and not read.keys:
         raise FactsError("providers.toml", 0, f"{slug}.keys", "the variables that hold its key", "nothing")
     return read

@@ -7,10 +7,13 @@ from decimal import Decimal
 from typing import Any
 
 from schemas.places import countries
+from schemas.providers import providers
 from storage.flags import WITHHELD
 
 Range = tuple[float | None, float | None]  # both ends included; None is open
 DEFAULT_PURCHASE = ("on_demand",)
+SELLERS_GB = 1e9 / 2**30
+"""what a seller calls 16 GB of RAM may be 16000 MB: a lower bound in GB keeps it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,9 @@ class Filters:
     case ignored. countries: alpha-2. continents: AF AN AS EU NA OC SA. purchase: default on demand only.
     in_stock: available or limited, seen within the provider's freshness window. max_price: USD per GPU-hour.
     fractional: let shares of a GPU through a filter on counts. unknown_price: keep rows without a price (they come
-    last).
+    last). ram: GB of the instance, as sellers count. network: kinds of the network between nodes, as words;
+    network_gbps: Gbit/s of one node; the offer's own words, else the provider's facts. has: facts of the provider that
+    must all hold. direct: no resellers. disk_gib: a disk of this size is counted into the price.
     """
 
     gpus: tuple[Gpu, ...] = ()
@@ -55,6 +60,12 @@ class Filters:
     max_price: Decimal | None = None
     fractional: bool = False
     unknown_price: bool = True
+    ram: Range | None = None
+    network: tuple[str, ...] = ()
+    network_gbps: Range | None = None
+    has: tuple[str, ...] = ()
+    direct: bool = False
+    disk_gib: float | None = None
     offer_keys: tuple[str, ...] = ()
 
     def described(self) -> dict[str, Any]:
@@ -76,6 +87,12 @@ class Filters:
             "max_usd_per_gpu_hour": None if self.max_price is None else float(self.max_price),
             "fractional": self.fractional or None,
             "unknown_price": None if self.unknown_price else False,
+            "ram_gib": _range_text(self.ram),
+            "network": list(self.network),
+            "network_gbps": _range_text(self.network_gbps),
+            "has": list(self.has),
+            "direct": self.direct or None,
+            "disk_gib": self.disk_gib,
             "offer_key": list(self.offer_keys),
         }
         return {name: value for name, value in said.items() if value not in (None, [])}
@@ -135,7 +152,38 @@ def offer(filters: Filters) -> Where:
         where.add("usd_per_gpu_hour <= $max_price", max_price=filters.max_price)
     if not filters.unknown_price:
         where.add("usd_per_gpu_hour IS NOT NULL")
+    if filters.ram is not None:
+        low, high = filters.ram
+        _between(where, "ram_gib", low and low * SELLERS_GB, high, "ram")
+    if filters.direct:
+        where.add("reseller_of IS NULL AND segment <> 'reseller'")
+    _facts(filters, where)
     return where
+
+
+def _facts(filters: Filters, where: Where) -> None:
+    """What providers' facts tell of every offer of theirs."""
+    if filters.network:
+        kinds = {slug: str(known.fact("network_kind") or "").casefold() for slug, known in providers().items()}
+        of_kind = [slug for slug, kind in kinds.items() if any(word in kind for word in filters.network)]
+        own = [f"lower(coalesce(interconnect, '')) LIKE $network{i}" for i in range(len(filters.network))]
+        words = {f"network{i}": f"%{word}%" for i, word in enumerate(filters.network)}
+        where.add(" OR ".join([*own, "provider IN $network_providers"]), **words, network_providers=of_kind)
+    if filters.network_gbps is not None:
+        measured = Where()
+        _between(measured, "network_gbps", *filters.network_gbps, "network_gbps")
+        fast = [slug for slug, known in providers().items() if within(known.fact("network_gbps"), filters.network_gbps)]
+        otherwise = "network_gbps IS NULL AND provider IN $fast_providers"
+        where.add(f"({measured.sql()}) OR ({otherwise})", **measured.params, fast_providers=fast)
+    if filters.has:
+        able = [slug for slug, known in providers().items() if all(known.fact(name) is True for name in filters.has)]
+        where.add("provider IN $able_providers", able_providers=able)
+
+
+def within(value: Any, span: Range) -> bool:
+    """Is a number known, and in the range?"""
+    low, high = span
+    return value is not None and (low is None or value >= low) and (high is None or value <= high)
 
 
 def hardware(filters: Filters) -> Where:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from storage.visible import END_OF_TIME, with_current
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SORTS", "Current", "Filters", "Gpu", "OffersAnswer", "Shown", "current", "offers", "show"]
+__all__ = ["FACT_COLUMNS", "SORTS", "Current", "Filters", "Gpu", "OffersAnswer", "Shown", "current", "offers", "show"]
 
 DEFAULT_FRESH_H = 36
 TOTAL = "_total"
@@ -47,6 +48,20 @@ SORTS: dict[str, str] = {
     "age": "age_s ASC",
     "availability": "array_position(['available', 'limited', 'unknown', 'sold_out'], availability) ASC",
 }
+# Facts of the provider that stand beside each of its offers: yes, no or unknown, or the fact's words; then the sources.
+FACT_COLUMNS = (
+    *("ssh", "docker", "jupyter", "storage_outlives_instance", "charged_while_stopped"),
+    *("network_kind", "fact_sources"),
+)
+# USD per hour of the disk that was asked for: a listing that names its own price charges all of it, else what the
+# machine brings is free and the rest costs what the provider's facts say; unknown where neither is told.
+DISK_USD_PER_HOUR = """CASE
+    WHEN o.storage_usd_per_gib_month IS NOT NULL THEN $disk_gib * o.storage_usd_per_gib_month / 730
+    WHEN o.disk_gib >= $disk_gib THEN 0
+    WHEN s.disk_price IS NOT NULL THEN ($disk_gib - coalesce(o.disk_gib, 0)) * s.disk_price / 730 END"""
+WITH_DISK = f""" REPLACE (
+    (o.usd_per_hour + {DISK_USD_PER_HOUR})::DECIMAL(24, 10) AS usd_per_hour,
+    (o.usd_per_gpu_hour + {DISK_USD_PER_HOUR} / nullif(o.gpu_count, 0))::DECIMAL(24, 10) AS usd_per_gpu_hour)"""
 SHAPE = (
     "provider",
     "coalesce(instance_type, accelerator_raw)",
@@ -153,8 +168,9 @@ def offers(
     """
     order = SORTS[sort]
     at = as_of or now
-    seen = [c for c in current(lake, at, known_at) if not filters.providers or c.provider in filters.providers]
+    seen = [c for c in current(lake, at, known_at) if _wanted(c.provider, filters.providers, at)]
     where = asked.offer(filters)
+    where.params |= {} if filters.disk_gib is None else {"disk_gib": filters.disk_gib}
     if filters.in_stock:
         where.add("availability IN ('available', 'limited') AND NOT stale")
     if sort == "spot" and filters.purchase:
@@ -165,14 +181,16 @@ def offers(
     models = [gpu.model for gpu in filters.gpus] or None
     ids = [c.scrape_id for c in seen]
     source = lake.relation("snapshots", scrape_ids=ids, providers=[c.provider for c in seen], gpus=models)
-    names = ", ".join(columns(Offer))
+    names = ", ".join(
+        [*columns(Offer), "age_s", "stale", "carried_forward", *FACT_COLUMNS]
+        + (["spot_usd_per_gpu_hour"] if sort == "spot" else [])
+    )
     spot = f", {_spot_price()} AS spot_usd_per_gpu_hour, purchase AS asked_purchase" if sort == "spot" else ""
     answer = lake.asked(
         f"""WITH seen AS ({_values(seen)}),
-        every AS (SELECT o.*, s.age_s, s.stale, s.carried_forward{spot}
+        every AS (SELECT o.*{"" if filters.disk_gib is None else WITH_DISK}, s.* EXCLUDE (scrape_id){spot}
             FROM {source} o JOIN seen s USING (scrape_id) WHERE o.scrape_id IN $ids)
-        SELECT {names}, age_s, stale, carried_forward{", spot_usd_per_gpu_hour" if spot else ""},
-            count(*) OVER () AS {TOTAL}
+        SELECT {names}, count(*) OVER () AS {TOTAL}
         FROM every WHERE {where.sql()} ORDER BY {order}, {TIES} {"" if limit is None else "LIMIT $limit"}""",
         ids=ids,
         **({} if limit is None else {"limit": limit}),
@@ -191,6 +209,16 @@ def offers(
     )
 
 
+def _wanted(provider: str, named: Sequence[str], at: datetime) -> bool:
+    """Is a provider asked for? One that is no longer collected only by its name, or as of a day when it still was."""
+    if named:
+        return provider in named
+    known = known_providers().get(provider)
+    if known is None or known.status == "active":
+        return True
+    return known.status_since is not None and at.date() < known.status_since
+
+
 def _spot_price() -> str:
     shape = ", ".join(SHAPE)
     return f"min(usd_per_gpu_hour) FILTER (WHERE purchase = 'spot') OVER (PARTITION BY {shape})"
@@ -201,8 +229,31 @@ def _values(seen: list[Current]) -> str:
     from storage.reading import literal
 
     kind = "NULL::VARCHAR AS scrape_id, NULL::DOUBLE AS age_s, NULL::BOOLEAN AS stale, NULL::BOOLEAN AS carried_forward"
-    rows = [f"SELECT {literal(c.scrape_id)}, {c.age_s!r}, {c.stale}, {c.carried_forward}" for c in seen]
+    kind += "".join(f", NULL::VARCHAR AS {name}" for name in FACT_COLUMNS)
+    kind += ", NULL::DECIMAL(24, 10) AS disk_price"
+    rows = [
+        f"SELECT {literal(c.scrape_id)}, {c.age_s!r}, {c.stale}, {c.carried_forward}, "
+        + ", ".join(map(literal, _facts(c.provider)))
+        + f", {_disk_price(c.provider)}"
+        for c in seen
+    ]
     return " UNION ALL ".join([f"SELECT {kind} WHERE false", *rows])
+
+
+def _facts(provider: str) -> Iterator[str]:
+    """The values of FACT_COLUMNS: yes, no or unknown; the words of a fact; where the known ones stand."""
+    known = known_providers().get(provider)
+    facts = known.facts if known else {}
+    for name in FACT_COLUMNS[:-1]:
+        value = facts[name].value if name in facts else "unknown"
+        yield ("yes" if value else "no") if isinstance(value, bool) else str(value)
+    yield "; ".join(f"{name}: {facts[name].source}" for name in FACT_COLUMNS[:-1] if name in facts)
+
+
+def _disk_price(provider: str) -> str:
+    known = known_providers().get(provider)
+    price = known.fact("storage_usd_per_gib_month") if known else None
+    return "NULL" if price is None else f"{price}::DECIMAL(24, 10)"
 
 
 @dataclass(frozen=True, slots=True)

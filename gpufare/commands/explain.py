@@ -74,6 +74,7 @@ def _withheld(
 def why_not(row: Row, filters: Filters) -> list[str]:
     """Every reason for which a row is not in the answer; empty where it is."""
     from schemas.places import continent_of
+    from storage.filters import SELLERS_GB
     from storage.flags import WITHHELD
 
     f = filters
@@ -109,8 +110,31 @@ def why_not(row: Row, filters: Filters) -> list[str]:
             "no stock" if row["availability"] == "sold_out" else "stock unknown",
         ),
         (f.in_stock and bool(row["stale"]), "stale: past the provider's window"),
+        (
+            f.ram is not None and not _in(row["ram_gib"], (f.ram[0] and f.ram[0] * SELLERS_GB, f.ram[1])),
+            f"wrong RAM: {number(row['ram_gib'])} GiB",
+        ),
+        (f.direct and (row["segment"] == "reseller" or bool(row["reseller_of"])), "a reseller"),
+        *_facts(row, f),
     )
     return [reason for excluded, reason in checks if excluded]
+
+
+def _facts(row: Row, f: Filters) -> Iterable[tuple[bool, str]]:
+    """What the provider's facts, or the offer's own words on its network, exclude."""
+    from schemas.providers import providers
+
+    known = providers().get(row["provider"])
+    said = {name: known.fact(name) if known else None for name in ("network_kind", "network_gbps", *f.has)}
+    kinds = f"{row['interconnect'] or ''} {said['network_kind'] or ''}".casefold()
+    speed = row["network_gbps"] if row["network_gbps"] is not None else said["network_gbps"]
+    yield (
+        bool(f.network) and not any(word in kinds for word in f.network),
+        f"other network: {said['network_kind'] or '?'}",
+    )
+    yield not _in(speed, f.network_gbps), f"other network speed: {number(speed)} Gbit/s"
+    for name in f.has:
+        yield said[name] is not True, f"{name.replace('_', ' ')}: {'no' if said[name] is False else 'unknown'}"
 
 
 def _is(row: Row, gpu: Gpu) -> bool:

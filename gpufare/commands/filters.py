@@ -43,6 +43,9 @@ def _countries() -> list[str]:
 
 Option = Callable[[Callable[..., None]], Callable[..., None]]
 
+NETWORKS = ("infiniband", "roce", "efa", "ethernet")
+HAS = {"ssh": "ssh", "docker": "docker", "jupyter": "jupyter", "persistent-disk": "storage_outlives_instance"}
+
 
 def _many(name: str, metavar: str, help: str, known: Callable[[], list[str]] | None = None) -> Option:
     complete = completion(known) if known else None
@@ -67,6 +70,18 @@ HARDWARE: tuple[Option, ...] = (
     _many("--vendor", "NAMES", "nvidia, amd, google ...", _vendors),
     _many("--segment", "NAMES", "hyperscaler, neocloud, marketplace, reseller.", _segments),
     click.option("--in-stock", is_flag=True, help="Available or limited, and seen within the freshness window."),
+    click.option(
+        "--ram", metavar="RANGE", help="GB of the instance's own memory, as sellers count: 64.. keeps 64000 MB."
+    ),
+    _many("--network", "KINDS", "Between nodes: infiniband, roce, efa, ethernet.", lambda: list(NETWORKS)),
+    click.option("--network-gbps", metavar="RANGE", help="Gbit/s of one node, as 400.. or 3200."),
+    _many(
+        "--has",
+        "FACTS",
+        "ssh, docker, jupyter, persistent-disk: only providers of which it is known.",
+        lambda: list(HAS),
+    ),
+    click.option("--direct", is_flag=True, help="No resellers: whoever owns the machine."),
 )
 
 
@@ -100,6 +115,12 @@ def build(
     segment: Iterable[str] = (),
     in_stock: bool = False,
     fractional: bool = False,
+    ram: str | None = None,
+    network: Iterable[str] = (),
+    network_gbps: str | None = None,
+    has: Iterable[str] = (),
+    direct: bool = False,
+    disk: float | None = None,
     offer_keys: Iterable[str] = (),
     usual_purchase: tuple[str, ...] = ("on_demand",),
 ) -> Filters:
@@ -127,6 +148,12 @@ def build(
         in_stock=in_stock,
         max_price=_price(max_price),
         fractional=fractional,
+        ram=_span("--ram", ram),
+        network=_each(network, lambda word: args.one_of("network", word, list(NETWORKS))),
+        network_gbps=_span("--network-gbps", network_gbps),
+        has=_each(has, lambda word: HAS[args.one_of("fact", word, list(HAS))]),
+        direct=direct,
+        disk_gib=disk,
         offer_keys=tuple(offer_keys),
     )
 
@@ -208,7 +235,8 @@ def described(filters: Filters, usual_purchase: bool) -> str:
     said: dict[str, Any] = filters.described()
     parts = []
     for name, value in said.items():
-        shown = ", ".join(map(str, value)) if isinstance(value, list) else "yes" if value is True else str(value)
+        shown = ", ".join(map(str, value)) if isinstance(value, list) else "yes" if value is True else f"{value}"
+        shown = f"{value:g}" if isinstance(value, float) else shown
         note = " (default)" if name == "purchase" and usual_purchase else ""
         parts.append(f"{name.replace('_', ' ')}: {shown}{note}")
     return "; ".join(parts)

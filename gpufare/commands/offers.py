@@ -37,8 +37,9 @@ def offer_columns() -> list[str]:
     """What `--columns` of offers takes."""
     from schemas.offer import Offer
     from schemas.record import columns
+    from storage.query import FACT_COLUMNS
 
-    return [*columns(Offer), "age_s", "stale", "carried_forward"]
+    return [*columns(Offer), "age_s", "stale", "carried_forward", *FACT_COLUMNS]
 
 
 def _sorts() -> list[str]:
@@ -55,6 +56,8 @@ def _sorts() -> list[str]:
         "offers --vram 48.. --total-vram 160.. --count 1..4 --continent EU",
         "offers rtx4090 --purchase spot,bid --sort spot",
         "offers H100 --as-of 2026-11-29 -o json",
+        "offers H100:8 --network infiniband --network-gbps 400.. --has ssh,persistent-disk",
+        "offers rtx4090 --disk 200",
         "offers H100 --explain",
     ),
 )
@@ -63,6 +66,7 @@ def _sorts() -> list[str]:
     "--sort", default="usd_per_gpu_hour", metavar="KEY", shell_complete=completion(_sorts),
     help="usd_per_gpu_hour, price, spot, vram, total_vram, count, provider, gpu, region, age, availability.",
 )  # fmt: skip
+@click.option("--disk", type=click.FloatRange(min=0), metavar="GIB", help="Count a disk of this size into the price.")
 @limit_option
 @columns_option(offer_columns)
 @click.option("--as-of", metavar="TIME", help="The table as it stood then: a day, a time, yesterday, 90d.")
@@ -172,6 +176,8 @@ def offers_view(
 def _header(answer: OffersAnswer, filters: Filters, usual_purchase: bool, zone: tzinfo | None) -> list[str]:
     order = "$/GPU-h" if answer.sort == "usd_per_gpu_hour" else answer.sort.replace("_", " ")
     lines = [f"{described(filters, usual_purchase)}; sorted by {order}"]
+    if filters.disk_gib is not None:
+        lines.append(f"prices hold {filters.disk_gib:g} GiB of disk; where its price is unknown, so is the offer's")
     seen = f"data of {instant(answer.newest, zone)}" if answer.newest else "no data yet"
     lines.append(f"{seen}, as of {instant(answer.as_of, zone)}")
     if answer.stale:

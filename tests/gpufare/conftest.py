@@ -99,10 +99,30 @@ def second_night() -> dict[str, list[Offer]]:
             offer("lambda", "nvl", gpu="H100", form_factor="NVL", vram_gib=94.0, per_gpu="2.6"),
         ],
         "vast": [
-            offer("vast", "community", **card, per_gpu="0.29", tier="community", region="Quebec, CA", country="CA"),
-            offer("vast", "secure", **card, per_gpu="0.41", tier="secure", region="Quebec, CA", country="CA"),
+            offer(
+                "vast",
+                "community",
+                **card,
+                per_gpu="0.29",
+                tier="community",
+                region="Quebec, CA",
+                country="CA",
+                ram_gib=16000 / 1024,
+            ),
+            offer(
+                "vast", "secure", **card, per_gpu="0.41", tier="secure", region="Quebec, CA", country="CA", ram_gib=16.0
+            ),
             offer("vast", "bid", **card, per_gpu="0.0041", tier="community", purchase="bid", country="DE", region="DE"),
-            offer("vast", "hostile", **card, per_gpu="0.35", tier=HOSTILE, region=HOSTILE, country=None),
+            offer(
+                "vast",
+                "hostile",
+                **card,
+                per_gpu="0.35",
+                tier=HOSTILE,
+                region=HOSTILE,
+                country=None,
+                ram_gib=15000 / 1024,
+            ),
             offer("vast", "odd", gpu=None, vendor=None, accelerator_raw="Zeta 9000 \x1b[31m", per_gpu="0.2"),
         ],
         "aws": [
