@@ -3,8 +3,8 @@
 Docs:  https://www.latitude.sh/pricing (page), https://docs.latitude.sh/reference/get-plans (keyed list)
 Gives: price of the whole server by region for all three terms, GPU, count, memory, RAM, disk, stock
 Lacks: virtual machines (their list does not say how many GPUs they have); interruptible capacity (there is none)
-Quirk: prices in BRL stand beside those in USD: a list of its own, of which the dollars are read. Null or 0 is a term not
-       sold in that region. `gpu` is empty for CPU plans. A month and a year are prices of the whole term
+Quirk: prices in BRL stand beside those in USD: a list of its own, of which the dollars are read. Null or 0 is a term
+       that is not sold in that region. `gpu` is empty for CPU plans. A month and a year are prices of the whole term
 """
 
 from __future__ import annotations
