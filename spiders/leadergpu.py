@@ -20,7 +20,7 @@ from spiders.shared.shapes.html_table import HtmlTableSpider, words
 
 ROW = re.compile(
     r"NVIDIA (?P<gpu>(?:(?!NVIDIA)[\w ])+?)(?: New| Popular)? (?P<count>\d+)x (?P<link>NVLink )?(?P<vram>\d+ ?GB) "
-    r"\w+(?: ECC)? €[\d,.]+ (?P<price>€[\d,.]+)"
+    r"\w+(?: ECC)? € ?[\d,.]+ (?P<price>€ ?[\d,.]+)"
 )
 
 

@@ -30,7 +30,7 @@ class PolarisSpider(ProviderSpider):
     def parse(self, response: Response) -> Iterator[Batch]:
         """One batch of every price of every GPU."""
         document = json_of(response)
-        gpus = list(having(dig(document, ("gpus",), response.url), ("display_name", "billing_key"), response.url))
+        gpus = list(having(dig(document, ("gpus",), response.url), ("display_name",), response.url))
         if gpus and not any("on_demand_per_hour" in gpu or "spot_per_hour" in gpu for gpu in gpus):
             raise SchemaDrift(f"expected on_demand_per_hour or spot_per_hour in {response.url}, got neither")
         yield self.batch(response, (offer for gpu in gpus for offer in read(gpu, document["currency"])))
@@ -50,6 +50,6 @@ def read(gpu: dict[str, Any], currency: str) -> Iterator[RawOffer]:
                 currency=currency,
                 price_unit="gpu-hour",
                 accelerator=gpu["display_name"],
-                sku=gpu["billing_key"],
+                sku=gpu.get("billing_key"),
                 gpu_count=1,
             )
