@@ -19,7 +19,8 @@ from spiders.shared.base import Document
 from spiders.shared.shapes.html_table import HtmlTableSpider, words
 
 ROW = re.compile(
-    r"(?P<gpu>(?:RTX |GTX )?(?:PRO )?[A-Z]*\d+\w*)\s+(?P<vram>\d+ ?GB)\s+(?P<price>\$ ?[\d,.]+) ?/ ?hr?\b\s+\$ ?[\d,.]+ ?/ ?hr?\b"
+    r"(?P<gpu>(?:RTX |GTX )?(?:PRO )?[A-Z]*\d+\w*)\s+(?P<vram>\d+ ?GB)\s+"
+    r"(?P<price>\$ ?[\d,.]+) ?/ ?hr?\b\s+\$ ?[\d,.]+ ?/ ?hr?\b"
 )
 
 
