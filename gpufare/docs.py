@@ -7,11 +7,13 @@ writes nothing and exits with 1 where a file would change. Spiders are read, nev
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL)
@@ -47,28 +49,73 @@ def commands() -> str:
 
 
 def providers() -> str:
-    """Every provider: access, cadence, how well its reading is proved, what its spider says it gives and lacks."""
+    """Every provider that is collected, and what its first recorded night holds: kinds of purchase, stock, regions."""
     from schemas.providers import providers as known
     from spiders.shared.source import proof
 
     rows = []
-    for slug, facts in known().items():
-        said = spider_headings(slug)
-        access: str = facts.access if facts.status == "active" else facts.status
+    for slug, facts in sorted(known().items()):
+        if facts.status != "active":
+            continue
+        access: str = facts.access
         if facts.keys or facts.optional_keys:
             access += f" (`{'`, `'.join((*facts.keys, *facts.optional_keys))}`)"
+        offers = recorded_offers(slug)
+        bought = sorted({offer["purchase"].replace("_", " ") for offer in offers})
+        regions = {offer.get("region") or offer.get("country") for offer in offers} - {None}
+        name = f"[{facts.title}]({facts.homepage}) `{slug}`"
         rows.append(
             (
-                f"[{facts.title}]({facts.homepage})",
-                f"`{slug}`",
+                name,
                 facts.segment,
                 access,
                 proof(slug),
-                said.get("Gives", ""),
-                said.get("Lacks", ""),
+                ", ".join(bought),
+                stock(offers),
+                len(regions) or "-",
+                len(offers),
             )
         )
-    return table(("provider", "name", "segment", "access", "proof", "gives", "lacks"), rows)
+    return table(("provider", "segment", "access", "proof", "purchase", "stock", "regions", "offers"), rows)
+
+
+def recorded_offers(slug: str) -> list[dict[str, Any]]:
+    """What the first recorded night of a provider is expected to give; empty where there is none."""
+    from spiders.shared.source import RECORDED
+
+    path = RECORDED / slug / "2026-11-29-night" / "offers.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def stock(offers: Iterable[dict[str, Any]]) -> str:
+    """How a provider tells stock: a number, a word (available, limited, sold out), or not at all."""
+    offers = list(offers)
+    if any("available_count" in offer for offer in offers):
+        return "count"
+    return "level" if any(offer["availability"] != "unknown" for offer in offers) else "-"
+
+
+def absent() -> str:
+    """Every provider that is not collected, and why."""
+    from schemas.providers import providers as known
+
+    rows = (
+        (f"[{facts.title}]({facts.homepage}) `{slug}`", facts.status.replace("_", " "), facts.status_reason)
+        for slug, facts in sorted(known().items())
+        if facts.status != "active"
+    )
+    return table(("provider", "status", "why"), rows)
+
+
+def spiders() -> str:
+    """What every spider says it gives and lacks."""
+    from schemas.providers import providers as known
+
+    rows = []
+    for slug in sorted(known()):
+        if said := spider_headings(slug):
+            rows.append((f"`{slug}`", said.get("Gives", ""), said.get("Lacks", "")))
+    return table(("spider", "gives", "lacks"), rows)
 
 
 def spider_headings(slug: str) -> dict[str, str]:
@@ -142,6 +189,8 @@ def fact_tables() -> str:
 BLOCKS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "providers": providers,
+    "absent": absent,
+    "spiders": spiders,
     "offer-columns": dictionary_of("schemas.offer", "Offer"),
     "change-columns": dictionary_of("schemas.change", "Change"),
     "scrape-columns": dictionary_of("schemas.scrape", "Scrape"),

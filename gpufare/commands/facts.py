@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import click
@@ -21,8 +21,12 @@ from gpufare.commands.options import (
     write_lines,
 )
 from gpufare.commands.parse import parse_command
+from table.cells import UNKNOWN
 from table.jsontext import dumps
 from table.view import Row, Shown, View, column
+
+OLD = timedelta(days=180)
+"""a fact that nobody looked at for so long is marked"""
 
 __all__ = ["gpus_command", "parse_command", "providers_command", "resolve_command"]
 
@@ -32,7 +36,11 @@ __all__ = ["gpus_command", "parse_command", "providers_command", "resolve_comman
     epilog=examples("providers", "providers lambda vast --facts", "providers -o json"),
 )
 @click.argument("names", nargs=-1, metavar="[PROVIDER]...", shell_complete=completion(provider_names))
-@click.option("--facts", is_flag=True, help="Billing and terms, each fact with its source and day.")
+@click.option(
+    "--facts",
+    is_flag=True,
+    help="Billing, storage, access, network, terms: each with source and day; ! marks one older than 180 days.",
+)
 @output_options
 def providers_command(*, names: tuple[str, ...], facts: bool, out: Output) -> None:
     """Providers: how each is reached, how often, what its terms say, how well its reading is proved."""
@@ -41,7 +49,8 @@ def providers_command(*, names: tuple[str, ...], facts: bool, out: Output) -> No
     wanted = [args.provider(name) for name in args.listed(names)] or list(providers())
     rows = list(_facts(wanted) if facts else _providers(wanted))
     if facts:
-        shown = [column(name) for name in ("provider", "fact", "value", "source", "checked_on")]
+        shown = [column(name) for name in ("provider", "fact", "value")]
+        shown += [Shown("CHECKED ON", _checked, name="checked_on"), column("source", drop=1)]
     else:
         shown = [
             column("provider"),
@@ -75,7 +84,7 @@ def _providers(slugs: Iterable[str]) -> Iterator[Row]:
 
 
 def _facts(slugs: Iterable[str]) -> Iterator[Row]:
-    from schemas.providers import provider
+    from schemas.providers import FACT_NAMES, provider
 
     for slug in slugs:
         known = provider(slug)
@@ -86,16 +95,33 @@ def _facts(slugs: Iterable[str]) -> Iterator[Row]:
                 "value": known.terms_note,
                 "source": known.homepage,
                 "checked_on": known.terms_reviewed_on,
+                "old": _old(known.terms_reviewed_on),
             }
-        for name, fact in known.facts.items():
+        for name in FACT_NAMES:
+            fact = known.facts.get(name)
+            checked_on = fact.checked_on if fact else None
             yield {
                 "provider": slug,
                 "fact": name,
                 # One column, values of many kinds: text, so that every format can hold them.
-                "value": str(fact.value).lower() if isinstance(fact.value, bool) else str(fact.value),
-                "source": fact.source,
-                "checked_on": fact.checked_on,
+                "value": None if fact is None else _words(fact.value),
+                "source": fact.source if fact else None,
+                "checked_on": checked_on,
+                "old": _old(checked_on),
             }
+
+
+def _words(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def _old(checked_on: date | None) -> bool | None:
+    """Was a fact last checked more than OLD ago? None for one that is not known."""
+    return None if checked_on is None else datetime.now(UTC).date() - checked_on > OLD
+
+
+def _checked(row: Row) -> str:
+    return f"{row['checked_on'] or UNKNOWN}{' !' if row['old'] else ''}"
 
 
 @click.command(

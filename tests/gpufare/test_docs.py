@@ -46,7 +46,10 @@ def test_every_block_tells_all_it_is_about() -> None:
     from storage.gate import CHECKS
 
     assert all(f"`{name}`" in docs.commands() for name in COMMANDS)
-    assert all(f"`{name}`" in docs.providers() for name in providers())
+    collected, absent, gives = docs.providers(), docs.absent(), docs.spiders()
+    for name, known in providers().items():
+        assert (f"`{name}`" in collected) == (known.status == "active") != (f"`{name}`" in absent)
+        assert known.status != "active" or f"| `{name}` |" in gives
     assert all(f"| `{name}` |" in docs.BLOCKS["offer-columns"]() for name in columns(Offer))
     assert all(f"| `{check.name}` |" in docs.gate_checks() for check in CHECKS)
 

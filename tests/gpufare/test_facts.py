@@ -4,12 +4,15 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from schemas.offer import Offer
+from schemas.providers import FACT_NAMES, Fact, providers
 from schemas.record import columns
 
 Ask = Callable[..., Any]
@@ -28,10 +31,25 @@ def test_providers_tell_access_and_proof(ask: Ask) -> None:
 
 def test_facts_name_their_source_and_day(ask: Ask) -> None:
     rows = ask("providers", "--facts", "-o", "json").rows
-    assert rows
+    assert {row["fact"] for row in rows} >= set(FACT_NAMES)
     for row in rows:
-        assert set(row) == {"provider", "fact", "value", "source", "checked_on"}
-        assert row["fact"] == "terms" or (row["source"] and row["checked_on"])
+        assert set(row) == {"provider", "fact", "value", "source", "checked_on", "old"}
+        assert row["fact"] == "terms" or (row["value"] is None) == (row["source"] is None) == (
+            row["checked_on"] is None
+        )
+
+
+def test_a_fact_that_nobody_looked_at_for_180_days_is_marked(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = providers()
+    old = Fact("own image", "https://lambda.ai/docs", datetime.now(UTC).date() - timedelta(days=181))
+    new = replace(old, checked_on=datetime.now(UTC).date() - timedelta(days=180))
+    table = {"lambda": replace(known["lambda"], facts={"docker": old, "sign_up": new})}
+    monkeypatch.setattr("schemas.providers.providers", lambda: table)
+    rows = {row["fact"]: row for row in ask("providers", "lambda", "--facts", "-o", "json").rows}
+    assert (rows["docker"]["old"], rows["sign_up"]["old"], rows["ssh"]["old"]) == (True, False, None)
+    lines = [line for line in ask("providers", "lambda", "--facts").out.splitlines() if " ! " in line]
+    assert len(lines) == 1
+    assert "docker" in lines[0]
 
 
 def test_gpus_are_found_and_filtered(ask: Ask) -> None:
