@@ -3,9 +3,9 @@
 Docs:  https://jarvislabs.ai/pricing (page), https://github.com/jarvislabsai (the client that asks for the keyed list)
 Gives: price of one GPU, memory, RAM and vCPUs; with JL_API_KEY also regions, spot prices, and how many GPUs are free
 Lacks: on the page stock, regions and spot prices ("up to" a discount is none); disk
-Quirk: the keyed list is in the currency of the account and says which. Its `num_gpus` is the most of one instance, not a
-       size: every price is for one GPU. Pools may be alike in all but what is free: they are one offer. Spot is
-       for containers alone
+Quirk: the keyed list is in the currency of the account and says which. Its `num_gpus` is the most of one instance, no
+       size: every price is for one GPU. Pools may be alike in all but what is free: they are one offer. Spot is for
+       containers alone
 """
 
 from __future__ import annotations
