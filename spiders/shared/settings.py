@@ -19,6 +19,8 @@ USER_AGENT = f"gpufare/{VERSION} (+https://github.com/gpufare/gpufare; contact: 
 ROBOTSTXT_USER_AGENT = "gpufare"
 ROBOTSTXT_OBEY = True
 SPIDER_MODULES = ["spiders"]
+# one module that does not import must not keep `scrapy genspider` from writing another; a crawl names its own module
+SPIDER_LOADER_WARN_ONLY = True
 NEWSPIDER_MODULE = "spiders"
 TEMPLATES_DIR = str(Path(__file__).parent / "templates")
 
