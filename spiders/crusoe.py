@@ -19,7 +19,8 @@ from spiders.shared.errors import LayoutChanged
 from spiders.shared.shapes.html_table import HtmlTableSpider, dollars, words
 
 SHOWN = "not(ancestor-or-self::*[has-class('w-condition-invisible')])"
-HEADING = "preceding::*[has-class('pricing-heading')][not(ancestor::*[has-class('pricing_gpu-item')])][1]"
+IN_ROW = "ancestor::*[has-class('pricing_gpu-item') or has-class('prixing-item')]"
+HEADING = f"preceding::*[has-class('pricing-heading')][not({IN_ROW})][1]"
 
 
 class CrusoeSpider(HtmlTableSpider):
@@ -47,7 +48,7 @@ class CrusoeSpider(HtmlTableSpider):
         for label, cell in zip(columns, cells, strict=True):
             amount, _, unit = map(str.strip, cell.partition("/"))
             spot = "spot" in label.casefold()
-            if unit.casefold() == "gpu-hr" and (spot or label == "On-demand") and (price := dollars(amount)):
+            if unit.casefold() == "gpu-hr" and (spot or label.casefold() == "on-demand") and (price := dollars(amount)):
                 yield RawOffer(
                     purchase="spot" if spot else "on_demand",
                     price=price,

@@ -33,7 +33,7 @@ class DenvrSpider(EmbeddedJsonSpider):
         for record in value.values() if isinstance(value, dict) else ():
             amount, _, unit = map(str.strip, (record.get("price") or "").partition("/"))
             price = dollars(amount)
-            if price and unit != "GPU":
+            if price and unit not in {"GPU", "GPU-hr", "GPU/hr"}:
                 raise LayoutChanged(f"expected a price for one GPU, got {record['price']!r}")
             if price:
                 yield RawOffer(
