@@ -48,6 +48,7 @@ def parse_command(
     """
     from spiders.shared.har import HarError
     from spiders.shared.offline import read_answers
+    from spiders.shared.secrets import REMOVED
 
     slug = args.provider(provider)
     try:
@@ -57,7 +58,7 @@ def parse_command(
     now = datetime.now(UTC)
     instant = args.moment(at, now) if at else recorded or now
     try:
-        found = read_answers(slug, entries, dict.fromkeys(keys, "recorded"))
+        found = read_answers(slug, entries, dict.fromkeys(keys, REMOVED))
     except LookupError as error:
         raise click.ClickException(str(error.args[0])) from None
     for note in found.notes:

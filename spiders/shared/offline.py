@@ -22,6 +22,7 @@ from scrapy.settings import Settings
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.gz import gunzip
 
+from schemas.providers import providers
 from schemas.rate import Rate
 from schemas.raw_offer import RawOffer
 from spiders.shared import har
@@ -30,6 +31,7 @@ from spiders.shared.checks import check
 from spiders.shared.har import Entry
 from spiders.shared.problems import of_callback
 from spiders.shared.recorder import HOP_BY_HOP
+from spiders.shared.secrets import REMOVED
 from spiders.shared.source import module_of
 
 MOST_REQUESTS = 10_000
@@ -48,12 +50,14 @@ class Offline:
 def read_answers(
     name: str, entries: Sequence[Entry], keys: Mapping[str, str] | None = None, *, module: str | None = None
 ) -> Offline:
-    """Drive the spider `name` over saved answers. keys: the variables it sees, and no others.
+    """Drive the spider `name` over saved answers. keys: the variables it sees beside a stand-in for those that the
+    provider always needs, and no others.
 
     Raises LookupError where there is no such spider. Runs in a thread with an event loop of its own, so that a running
     loop is not touched.
     """
-    spider = spider_of(name, module or module_of(name), keys or {})
+    needed = providers()[name].keys if name in providers() else ()
+    spider = spider_of(name, module or module_of(name), {**dict.fromkeys(needed, REMOVED), **(keys or {})})
     spider.instant = min((entry.started for entry in entries if entry.started), default=spider.instant)
     reading = _Reading(spider, entries)
     thread = threading.Thread(target=lambda: asyncio.run(reading.run()), name=f"read {name}")
