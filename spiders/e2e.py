@@ -23,7 +23,6 @@ from spiders.shared.base import Document
 from spiders.shared.errors import LayoutChanged
 from spiders.shared.shapes.html_table import HtmlTableSpider, dollars, labelled, words
 
-LABELS = ["Item", "vRAM", "vCPUs", "RAM, GB", "Hourly/On-Demand", "Monthly", "Annually"]
 TERMS = (("Hourly/On-Demand", "gpu-hour", None), ("Monthly", "gpu-month", 1), ("Annually", "gpu-year", 12))
 MEMORY = re.compile(r"(\d+)\s*GB\s+VRAM", re.IGNORECASE)
 
@@ -34,15 +33,18 @@ class E2eSpider(HtmlTableSpider):
     name = "e2e"
     start_urls = ["https://www.e2enetworks.com/pricing?region=us"]
     documents = (Document(r"e2enetworks\.com/pricing", "parse"),)
+    labels = ("Item", "vRAM", "vCPUs", "RAM, GB", "Hourly/On-Demand", "Monthly", "Annually")
     anchors = ("Hourly/On-Demand", "RAM, GB", "Prices are per GPU-hour", "application/ld+json")
 
     def read_page(self, page: Selector) -> Iterator[RawOffer]:
         """Every priced cell of the one table with these columns, then every GPU of the catalogue."""
-        tables = [table for table in page.xpath("//table") if [*map(words, table.xpath("(.//tr)[1]/*"))] == LABELS]
+        tables = [
+            table for table in page.xpath("//table") if (*map(words, table.xpath("(.//tr)[1]/*")),) == self.labels
+        ]
         if len(tables) != 1:
-            raise LayoutChanged(f"expected one table with {', '.join(LABELS)}, got {len(tables)}")
+            raise LayoutChanged(f"expected one table with {', '.join(self.labels)}, got {len(tables)}")
         for row in tables[0].xpath("(.//tr)[position() > 1]"):
-            yield from self.read_row(labelled(LABELS, row.xpath("*")))
+            yield from self.read_row(labelled([*self.labels], row.xpath("*")))
         for script in page.xpath("//script[@type='application/ld+json']/text()").getall():
             for offer in offers_of(json.loads(script, parse_float=Decimal)):
                 yield from read_offer(offer)

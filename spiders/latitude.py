@@ -18,7 +18,7 @@ from schemas.raw_offer import RawOffer
 from spiders.shared.base import Batch, Document, dig, json_of
 from spiders.shared.shapes.embedded_json import EmbeddedJsonSpider
 
-TERMS: dict[str, int | None] = {"hour": None, "month": 1, "year": 12}
+TERMS = (("hour", None), ("month", 1), ("year", 12))
 
 
 class LatitudeSpider(EmbeddedJsonSpider):
@@ -47,17 +47,17 @@ class LatitudeSpider(EmbeddedJsonSpider):
         """A plan with GPUs, in every region and for every term that has a price."""
         if isinstance(value, dict) and "specs" in value and value["specs"].get("gpu"):
             for region in value["regions"]:
-                for unit in TERMS:
+                for unit, months in TERMS:
                     if price := (region["pricing"]["USD"] or {}).get(unit):
-                        yield read_offer(value, region, unit, price)
+                        yield read_offer(value, region, price, unit, months)
 
 
-def read_offer(plan: dict[str, Any], region: dict[str, Any], unit: str, price: Any) -> RawOffer:
+def read_offer(plan: dict[str, Any], region: dict[str, Any], price: Any, unit: str, months: int | None) -> RawOffer:
     """One plan in one region for one term."""
     specs, gpu = plan["specs"], plan["specs"]["gpu"]
     drives, nics = specs.get("drives") or [], specs.get("nics") or []
     return RawOffer(
-        purchase="reserved" if TERMS[unit] else "on_demand",
+        purchase="reserved" if months else "on_demand",
         price=price,
         currency="USD",
         price_unit=f"instance-{unit}",
@@ -71,6 +71,6 @@ def read_offer(plan: dict[str, Any], region: dict[str, Any], unit: str, price: A
         network=nics[0]["type"] if len(nics) == 1 else None,
         region=region["name"],
         kind="bare metal",
-        term_months=TERMS[unit],
+        term_months=months,
         availability=region.get("stock_level"),
     )
