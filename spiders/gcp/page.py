@@ -40,7 +40,7 @@ def _of_table(table: Table) -> Iterator[RawOffer]:
             raise LayoutChanged(f"expected {len(table.headings)} cells of {cells[0]}, got {len(cells)}")
         row = dict(zip(table.headings, cells, strict=True))
         sizes = " ".join(f"{heading}: {cell}" for heading, cell in row.items())
-        gpu = next((cell for heading, cell in row.items() if heading.startswith("GPU")), None) or None
+        gpu = next((cell for heading, cell in row.items() if heading.startswith("GPU") and not cell.isdigit()), None)
         for heading, cell in row.items():
             if PRICED.search(heading) and (price := _hourly(cell)):
                 purchase, months = way_of(heading)
@@ -50,10 +50,10 @@ def _of_table(table: Table) -> Iterator[RawOffer]:
                     price=price,
                     currency="USD",
                     price_unit="instance-hour",
-                    accelerator=gpu,
+                    accelerator=gpu or None,
                     instance_type=cells[0],
-                    gpu_count=_size(sizes, "GPUs"),
-                    vcpus=_size(sizes, "vCPUs"),
+                    gpu_count=_size(sizes, "GPUs?"),
+                    vcpus=_size(sizes, "vCPUs?"),
                     ram=_size(sizes, "Memory"),
                     disk=_size(sizes, "SSD"),
                     region=table.region,

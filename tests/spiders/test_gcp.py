@@ -192,3 +192,12 @@ def test_a_table_is_of_the_region_that_the_list_box_before_it_shows() -> None:
 def test_a_flexible_commitment_is_no_flex_start() -> None:
     assert way_of("Flexible CUD 1 year") == ("reserved", 12)
     assert way_of("Price (USD)*") == ("on_demand", None)
+
+
+def test_sizes_may_stand_in_columns_of_their_own_and_a_count_is_no_card(replay: Any) -> None:
+    def columns(url: str, body: str) -> str:
+        body = body.replace(">GPU</th>", ">GPUs</th>").replace("NVIDIA L4", "1")
+        return body.replace("GPUs: 1 vCPUs: 4 Memory: 16GB", "GPU: 1 vCPU: 4 Memory: 16 GiB")
+
+    (found,) = (o for o in replay("gcp", NIGHT, columns).offers if o.gpu == "L4" and o.purchase == "spot")
+    assert (found.gpu_count, found.vcpus, found.ram_gib, found.accelerator_raw) == (1, 4, 16, None)
