@@ -1,0 +1,76 @@
+"""Shadeform: machines of many clouds at one address, on demand.
+
+Docs:  https://docs.shadeform.ai/api-reference/instances/instances-types
+Gives: price, GPU, count, memory, vCPUs, RAM, disk, regions with stock, whose cloud it is, machine or bare metal
+Lacks: how many there are, interruptible capacity and commitments
+Quirk: `hourly_price` is US cents for the whole machine. Some fields stand in `configuration`, some beside it, some at
+       both places. `interconnect` is how the GPUs are mounted; CPU machines are listed with 0 GPUs. One price holds
+       for all regions of a type, stock is told for each
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from scrapy.http import Request, Response
+
+from schemas.raw_offer import RawOffer
+from spiders.shared.base import Document, json_of
+from spiders.shared.errors import SchemaDrift
+from spiders.shared.shapes.json_list import JsonListSpider
+
+
+class ShadeformSpider(JsonListSpider):
+    """Reads the list of instance types with their regions."""
+
+    name = "shadeform"
+    start_urls = ["https://api.shadeform.ai/v1/instances/types"]
+    documents = (Document(r"/instances/types", "parse"),)
+    expect = "json"
+
+    async def start(self) -> AsyncIterator[Request]:
+        """One request with the user's key."""
+        self.use("SHADEFORM_API_KEY")
+        headers = {"X-API-KEY": self.key("SHADEFORM_API_KEY")}
+        for url in self.start_urls:
+            yield Request(url, self.parse, headers=headers, dont_filter=True)
+
+    def records(self, response: Response) -> Iterator[dict[str, Any]]:
+        """The types, each with its configuration laid over it; a bare list is read like the wrapped one."""
+        document = json_of(response)
+        types = document if isinstance(document, list) else document["instance_types"]
+        if not isinstance(types, list):
+            raise SchemaDrift(f"expected a list under instance_types in {response.url}, got {type(types).__name__}")
+        yield from ({**record, **(record.get("configuration") or {})} for record in types)
+
+    def read(self, record: dict[str, Any], response: Response) -> Iterator[RawOffer]:
+        """One type in each of its regions; a type whose regions are not told is one offer without."""
+        if record["num_gpus"] == 0:
+            return
+        for place in record.get("availability") or [{}]:
+            yield RawOffer(
+                purchase="on_demand",
+                price=record["hourly_price"],
+                currency="USD",
+                price_unit="cent/instance-hour",
+                accelerator=record["gpu_type"],
+                instance_type=record["shade_instance_type"],
+                sku=f"{record['cloud']} {record.get('cloud_instance_type') or record['shade_instance_type']}",
+                gpu_count=record["num_gpus"],
+                vram=size(record.get("vram_per_gpu_in_gb")),
+                form_factor=record.get("interconnect") or None,
+                vcpus=record.get("vcpus"),
+                ram=size(record.get("memory_in_gb")),
+                disk=size(record.get("storage_in_gb")),
+                interconnect="NVLink" if record.get("nvlink") else None,
+                region=place.get("region"),
+                kind=record.get("deployment_type"),
+                availability=place.get("available"),
+                reseller_of=record["cloud"],
+            )
+
+
+def size(gigabytes: Any) -> str | None:
+    """A size with its unit; 0 is one that is not told."""
+    return f"{gigabytes} GB" if gigabytes else None
