@@ -17,7 +17,8 @@ from schemas.units import MONEY_STEP
 # Words by which providers tell stock. A word that stands in none of these is unknown, and flagged.
 STOCK_WORDS: Mapping[str, str] = {
     **dict.fromkeys(
-        ("true", "yes", "available", "in stock", "instock", "high", "sell", "enoughstock", "medium"), "available"
+        ("true", "yes", "available", "in stock", "instock", "high", "sell", "enoughstock", "medium", "normal"),
+        "available",
     ),
     **dict.fromkeys(("scarce", "low", "limited", "few", "normalstock", "understock"), "limited"),
     **dict.fromkeys(
