@@ -4,12 +4,13 @@ Docs:  https://docs.shadeform.ai/api-reference/instances/instances-types
 Gives: price, GPU, count, memory, vCPUs, RAM, disk, regions with stock, whose cloud it is, machine or bare metal
 Lacks: how many there are, interruptible capacity and commitments
 Quirk: `hourly_price` is US cents for the whole machine. Some fields stand in `configuration`, some beside it, some at
-       both places. `interconnect` is how the GPUs are mounted; CPU machines are listed with 0 GPUs. One price holds
-       for all regions of a type, stock is told for each
+       both places. `interconnect` is how the GPUs are mounted, unless the GPU's name says it, as in "H100_nvl", which
+       goes first. CPU machines are listed with 0 GPUs. One price holds for all regions of a type, stock is told for each
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -19,6 +20,8 @@ from schemas.raw_offer import RawOffer
 from spiders.shared.base import Document, json_of
 from spiders.shared.errors import SchemaDrift
 from spiders.shared.shapes.json_list import JsonListSpider
+
+MOUNT = re.compile(r"sxm|pcie|nvl(?!ink)", re.IGNORECASE)
 
 
 class ShadeformSpider(JsonListSpider):
@@ -59,7 +62,7 @@ class ShadeformSpider(JsonListSpider):
                 sku=f"{record['cloud']} {record.get('cloud_instance_type') or record['shade_instance_type']}",
                 gpu_count=record["num_gpus"],
                 vram=size(record.get("vram_per_gpu_in_gb")),
-                form_factor=record.get("interconnect") or None,
+                form_factor=None if MOUNT.search(record["gpu_type"]) else record.get("interconnect") or None,
                 vcpus=record.get("vcpus"),
                 ram=size(record.get("memory_in_gb")),
                 disk=size(record.get("storage_in_gb")),

@@ -50,6 +50,13 @@ def test_a_type_whose_regions_are_not_told_is_one_offer_of_unknown_stock(replay:
     assert (first.region, first.availability) == (None, "unknown")
 
 
+def test_the_mount_in_the_gpu_s_name_goes_before_interconnect(replay: Any) -> None:
+    first = replay("shadeform", NIGHT, changed(gpu_type="H100_nvl", interconnect="pcie")).offers[0]
+    assert (first.gpu, first.form_factor) == ("H100", "NVL")
+    unsaid = replay("shadeform", NIGHT, changed(interconnect="")).offers[0]
+    assert (unsaid.gpu, unsaid.form_factor) == ("H100", None)
+
+
 def test_a_price_that_is_none_is_refused_alone(replay: Any) -> None:
     for price in (-5, "call us", 0):
         read = replay("shadeform", NIGHT, changed(hourly_price=price))
