@@ -5,7 +5,7 @@ Gives: price, GPU, count, memory, vCPUs, RAM, disk, regions with stock, whose cl
 Lacks: how many there are, interruptible capacity and commitments
 Quirk: `hourly_price` is US cents for the whole machine. Some fields stand in `configuration`, some beside it, some at
        both places. `interconnect` is how the GPUs are mounted, unless the GPU's name says it, as in "H100_nvl", which
-       goes first. CPU machines are listed with 0 GPUs. One price holds for all regions of a type, stock is told for each
+       goes first. CPU machines are listed with 0 GPUs. One price holds for all regions; stock is told by region
 """
 
 from __future__ import annotations
