@@ -38,3 +38,10 @@ def test_memory_of_several_gpus_is_their_total(replay: Any) -> None:
 def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
     read = replay("koyeb", NIGHT, lambda url, body: body.replace("$ 5.50", "$ 0.00"))
     assert (len(read.offers), [reject.raw.accelerator for reject in read.rejects]) == (8, ["B200"])
+
+
+def test_with_a_key_the_types_are_read_by_region(replay: Any) -> None:
+    offers = {o.instance_type: o for o in replay("koyeb", "2026-11-30-keyed").offers}
+    assert set(offers) == {"gpu-nvidia-rtx-4000-sff-ada", "gpu-nvidia-rtx-a6000", "2x-gpu-nvidia-h100"}
+    h100 = offers["2x-gpu-nvidia-h100"]
+    assert (h100.gpu_count, h100.usd_per_gpu_hour, h100.region, h100.ram_gib) == (2, Decimal("3.3"), "na", 360)
