@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 import zlib
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -24,6 +25,10 @@ BACK_OFF_S = 0.02
 LONGEST_WAIT_S = 1.0
 # Statistics that readers prune by. The log cuts long texts and fractions of a second, hence the slack in
 # `DataFile.may_hold`.
+# A rewritten file: large, with groups of rows small enough that a reader skips most of them by GPU.
+REWRITTEN_FILE_BYTES = 256 << 20
+ROWS_PER_GROUP = 1 << 18
+ZSTD_LEVEL = 15
 STATISTICS = ("provider", "scrape_id", "observed_at", "gpu", "offer_key", "previous_observed_at", "recorded_at", "day")
 TEXT_CUT = 24
 TIME_SLACK = timedelta(seconds=1)
@@ -137,6 +142,55 @@ class LedgerTable:
                 return False  # whoever else gathers or appends now has the better view; the next refresh tries again
         return True
 
+    def arrow_schema(self) -> pa.Schema:
+        """The table's own columns as they stand in its log: those of the record, and those that newer code added."""
+        import pyarrow as pa
+
+        table = self.opened()
+        return self.schema if table is None else pa.schema(table.schema().to_arrow())
+
+    def partitions(self) -> dict[str, int]:
+        """How many files each partition has."""
+        table = self.opened()
+        if table is None or self.partition is None:
+            return {}
+        found = table.get_add_actions(flatten=True).column(f"partition.{self.partition}").to_pylist()
+        return dict(sorted(Counter(found).items()))
+
+    def rewrite(self, partition: str, read: Callable[[list[str]], pa.RecordBatchReader]) -> bool:
+        """Put what `read` makes of a partition's files in their place, in one commit. False where another writer was
+        quicker with the same partition.
+
+        `read` gets the paths of the partition's files and must give all their rows, and no others; where their number
+        differs, nothing is committed and StoreError is raised. It is committed through the very table that it was read
+        from, so that rows which were appended meanwhile make the commit fail instead of falling out. The old files stay
+        on disk for those who read them, until they are swept. Raises StoreError.
+        """
+        from deltalake import WriterProperties, write_deltalake
+        from deltalake.exceptions import CommitFailedError
+
+        where = f"table {self.name} at {self.uri}"
+        table = self.opened(again=True)
+        if table is None or self.partition is None:
+            raise StoreError(f"{where} is missing or has no partitions; run `gpufare verify`")
+        with told("cannot rewrite", where):
+            mine = [f for f in _data_files(self.uri, table) if f"/{self.partition}={partition}/" in f.path]
+            try:
+                write_deltalake(
+                    table,
+                    _whole(read([file.path for file in mine]), sum(file.rows for file in mine), where),
+                    mode="overwrite",
+                    predicate=f"{self.partition} = '{partition}'",
+                    schema_mode="merge",
+                    target_file_size=REWRITTEN_FILE_BYTES,
+                    writer_properties=WriterProperties(
+                        compression="ZSTD", compression_level=ZSTD_LEVEL, max_row_group_size=ROWS_PER_GROUP
+                    ),
+                )
+            except CommitFailedError:
+                return False
+        return True
+
     def append(self, app_id: str, rows: pa.Table) -> bool:
         """Add the rows under the id, exactly once. False where the id had landed before.
 
@@ -189,6 +243,21 @@ class LedgerTable:
             if field.name not in rows.column_names:
                 rows = rows.append_column(field.with_nullable(True), pa.nulls(len(rows), field.type))
         return rows
+
+
+def _whole(rows: pa.RecordBatchReader, expected: int, where: str) -> pa.RecordBatchReader:
+    """The same rows; fails at the end, before anything is committed, where they are not as many as expected."""
+    import pyarrow as pa
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        came = 0
+        for batch in rows:
+            came += batch.num_rows
+            yield batch
+        if came != expected:
+            raise StoreError(f"cannot rewrite {where}: expected {expected} rows, read {came}; nothing was changed")
+
+    return pa.RecordBatchReader.from_batches(rows.schema, batches())
 
 
 def _wait(app_id: str, attempt: int) -> float:

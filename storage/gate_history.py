@@ -53,14 +53,20 @@ def history_of(lake: Lake, provider: str, before: datetime | None = None) -> His
     )
 
 
-def reference(lake: Lake, provider: str, before: datetime | None = None) -> pa.Table | None:
-    """The last accepted snapshot as the state to compare with; None where there is none.
+def reference(
+    lake: Lake, provider: str, before: datetime | None = None, newest: pa.Table | None = None
+) -> pa.Table | None:
+    """The last accepted snapshot as the state to compare with; None where there is none. `newest`: it, where at hand.
 
     A row that was held back gives way to its last good one of the last thirty accepted scrapes, or is left out where it
     has none. A row without a price takes its last price: a gap is not observed, not a change.
     """
+    if newest is not None and _whole(newest):
+        return newest
     accepted = lake.visible(provider, before=before, last=REFERENCE_SCRAPES)
-    return _mended(lake, lake.snapshot(accepted[0].scrape_id), accepted) if accepted else None
+    if not accepted:
+        return None
+    return _mended(lake, lake.snapshot(accepted[0].scrape_id) if newest is None else newest, accepted)
 
 
 def _mended(lake: Lake, newest: pa.Table, accepted: list[Scrape]) -> pa.Table:

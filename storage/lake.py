@@ -8,6 +8,7 @@ is killed leaves rows that nobody sees, never half a snapshot.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,7 +22,7 @@ from schemas.scrape import Scrape
 from storage.delta import DataFile, LedgerTable, is_remote, join
 from storage.errors import NoStore, NotFound, StoreError, StoreOriginError, told
 from storage.reading import Answer, ask, connect, relation, shaped
-from storage.visible import END_OF_TIME, with_visible
+from storage.visible import END_OF_TIME, with_current, with_visible
 
 if TYPE_CHECKING:
     import duckdb
@@ -256,6 +257,15 @@ class Lake:
         )
         return from_arrow(shaped(rows, Scrape), Scrape)
 
+    def current(self, as_of: datetime, known_at: datetime | None = None) -> list[Scrape]:
+        """The visible scrape of each provider at a moment, by provider."""
+        rows = self.query(
+            f"WITH {with_current(self.relation('scrapes'))} SELECT * FROM current ORDER BY provider",
+            known_at=known_at or END_OF_TIME,
+            as_of=as_of,
+        )
+        return from_arrow(shaped(rows, Scrape), Scrape)
+
     def attempts(self, provider: str, before: datetime | None = None) -> list[tuple[Scrape, bool]]:
         """The last verdict on each attempt at a provider, newest first, and whether its snapshot is visible."""
         rows = self.query(
@@ -289,6 +299,21 @@ class Lake:
             scrape_id=scrape_id,
         )
         return shaped(rows, Offer).select(wanted)
+
+    def snapshots(self, scrape_ids: Collection[str]) -> dict[str, pa.Table]:
+        """Rows of many snapshots, each as `snapshot` gives it, read in one pass."""
+        wanted = sorted(set(scrape_ids))
+        rows = self.query(
+            f"""SELECT * FROM {self.relation("snapshots", scrape_ids=wanted)}
+            WHERE scrape_id IN $ids ORDER BY scrape_id, offer_key""",
+            ids=wanted,
+        )
+        whole = shaped(rows, Offer)
+        ids = whole["scrape_id"].to_pylist()
+        return {
+            scrape_id: whole.slice(low := bisect_left(ids, scrape_id), bisect_right(ids, scrape_id) - low)
+            for scrape_id in wanted
+        }
 
     def rates(self) -> list[Rate]:
         """Each source's word on each day and currency, the last that was read."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
@@ -119,7 +120,8 @@ def diff(lake: Lake, earlier: date | datetime, later: date | datetime, filters: 
     a, b = end_of(earlier), end_of(later)
     old, new = _states(lake, a, wanted), _states(lake, b, wanted)
     fetched = [slug for slug in new if slug in old and old[slug].scrape_id != new[slug].scrape_id]
-    parts = [_provider_diff(lake, old[slug], new[slug], a) for slug in fetched]
+    snapshots = lake.snapshots([states[slug].scrape_id for states in (old, new) for slug in fetched])
+    parts = [_provider_diff(lake, old[slug], new[slug], a, snapshots) for slug in fetched]
     table = arrow_schema(Change).empty_table() if not parts else _concat(parts)
     return DiffAnswer(
         table=_told(lake, table, wanted),
@@ -141,17 +143,16 @@ def end_of(moment: date | datetime) -> datetime:
 
 
 def _states(lake: Lake, at: datetime, filters: Filters) -> dict[str, Scrape]:
-    found: dict[str, Scrape] = {}
-    for scrape in lake.visible(before=at + timedelta(microseconds=1)):  # newest first
-        if not filters.providers or scrape.provider in filters.providers:
-            found.setdefault(scrape.provider, scrape)
-    return found
+    wanted = filters.providers
+    return {scrape.provider: scrape for scrape in lake.current(at) if not wanted or scrape.provider in wanted}
 
 
-def _provider_diff(lake: Lake, old: Scrape, new: Scrape, at: datetime) -> pa.Table:
+def _provider_diff(
+    lake: Lake, old: Scrape, new: Scrape, at: datetime, snapshots: Mapping[str, pa.Table]
+) -> pa.Table:
     return compare(
-        reference(lake, old.provider, at + timedelta(microseconds=1)),
-        lake.snapshot(new.scrape_id),
+        reference(lake, old.provider, at + timedelta(microseconds=1), snapshots[old.scrape_id]),
+        snapshots[new.scrape_id],
         previous_scrape=old,
         scrape=new,
         provider=providers()[new.provider],
