@@ -25,6 +25,7 @@ from spiders.shared.browser import MISSING, chromium
 from spiders.shared.crawl import CrawlReport, crawl, stop_crawls
 from spiders.shared.har import recorded_at
 from spiders.shared.source import RECORDED
+from storage.compaction import compact
 from storage.lake import Lake, StoreError, StoreOriginError
 
 __all__ = [
@@ -155,6 +156,8 @@ def refresh(
 
     outcomes += (spread or threads(jobs))(one, tasks)
     lake.tidy()
+    if not names and lake.origin == "live":
+        compact(lake, now)
     return Summary(run_id, now, (datetime.now(UTC) - now).total_seconds(), tuple(outcomes))
 
 

@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "disable": ("access", "take an opt-in back", "Run"),
     "review": ("care", "decide on quarantined scrapes", "Care"),
     "verify": ("care", "integrity of the whole store", "Care"),
+    "compact": ("care", "rewrite closed months sorted and small", "Care"),
     "status": ("ask", "health and freshness of every provider", "Care"),
     "unmapped": ("ask", "accelerator words that the tables do not know", "Care"),
     "doctor": ("care", "what is missing on this machine", "Care"),

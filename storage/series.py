@@ -147,9 +147,7 @@ def _states(lake: Lake, at: datetime, filters: Filters) -> dict[str, Scrape]:
     return {scrape.provider: scrape for scrape in lake.current(at) if not wanted or scrape.provider in wanted}
 
 
-def _provider_diff(
-    lake: Lake, old: Scrape, new: Scrape, at: datetime, snapshots: Mapping[str, pa.Table]
-) -> pa.Table:
+def _provider_diff(lake: Lake, old: Scrape, new: Scrape, at: datetime, snapshots: Mapping[str, pa.Table]) -> pa.Table:
     return compare(
         reference(lake, old.provider, at + timedelta(microseconds=1), snapshots[old.scrape_id]),
         snapshots[new.scrape_id],
