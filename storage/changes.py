@@ -243,8 +243,11 @@ class _Causes:
 
     def of(self, move: _Move, raw_moved: bool) -> str:
         """Market, unless what we did between the two scrapes can have moved it."""
-        if self.correction:
-            return "correction"
+        if self.correction:  # the same answer, read once more
+            if self.parser:
+                return "parser"
+            ours = self.normaliser and move.column in DERIVED and not raw_moved
+            return "normaliser" if ours else "correction"
         if move.kind in ("added", "removed"):
             return "coverage" if self.parser or self.access else "market"
         if self.parser:
