@@ -47,8 +47,8 @@ def count_in_limits(offers: pa.Table, provider: Provider) -> CheckResult:
     """Number of offers within what the provider can have. An empty table is `not_empty`'s matter."""
     low, high = provider.offers_min, provider.offers_max
     outside = offers.num_rows > 0 and not low <= offers.num_rows <= high
-    bound = f"{low} to {high}"
-    return CheckResult("count_in_limits", float(offers.num_rows), bound, "quarantine" if outside else "ok")
+    bound, detail = f"{low} to {high}", f"{offers.num_rows} offers, expected {low} to {high}"
+    return CheckResult("count_in_limits", float(offers.num_rows), bound, "quarantine" if outside else "ok", detail)
 
 
 def count_drop(offers: pa.Table, history: History) -> CheckResult:
