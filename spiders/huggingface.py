@@ -6,8 +6,8 @@ Gives: price, GPU, count, memory, vCPUs, RAM, disk; for endpoints the cloud, its
 Lacks: for Jobs and Spaces stock and region; form factor, interruptible capacity
 Quirk: Jobs and Spaces name the unit beside the price ("minute"), endpoints cost USD an hour of one replica; GPU memory
        is that of all GPUs together. The same name costs what it costs in each product, so the tier tells them apart.
-       Endpoints are managed inference, without a shell. What is no GPU (CPU, TPU, Inferentia) or is free is left out;
-       an endpoint can be had only where vendor, region and size are all "available"
+       Endpoints are managed inference, without a shell. TPUs and Inferentia stand among the GPUs; what is free is left
+       out. An endpoint can be had only where vendor, region and size are all "available"
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class HuggingfaceSpider(JsonListSpider):
     def read(self, record: dict[str, Any], response: Response) -> Iterator[RawOffer]:
         """One flavour of Jobs or Spaces, as its address says."""
         accelerator, price = record.get("accelerator"), record["unitCostUSD"]
-        if accelerator and accelerator["type"] == "gpu" and price != 0:
+        if accelerator and price != 0:
             yield RawOffer(
                 purchase="on_demand",
                 price=price,
@@ -54,10 +54,10 @@ class HuggingfaceSpider(JsonListSpider):
             )
 
     def parse_vendors(self, response: Response) -> Iterator[Batch]:
-        """One batch of every GPU size in every region of every vendor."""
+        """One batch of every accelerated size in every region of every vendor."""
         vendors = dig(json_of(response), ("vendors",), response.url)
         places = [(vendor, region) for vendor in vendors for region in vendor["regions"]]
-        sizes = ((*place, size) for place in places for size in place[1]["computes"] if size["accelerator"] == "gpu")
+        sizes = ((*place, size) for place in places for size in place[1]["computes"] if size["accelerator"] != "cpu")
         yield self.batch(response, (read_size(*found) for found in sizes))
 
 

@@ -37,10 +37,11 @@ def test_u07_memory_is_that_of_all_gpus_together(replay: Any) -> None:
     assert (eight.gpu_count, eight.vram_gib, four.gpu_count, four.vram_gib) == (8, 80, 4, 141)
 
 
-def test_what_is_free_or_no_gpu_is_no_offer(replay: Any) -> None:
+def test_what_is_free_is_no_offer_and_a_tpu_is_one(replay: Any) -> None:
     read = replay("huggingface", NIGHT, flavours({"unitCostUSD": 0}, "spaces"))
     assert {o.instance_type for o in read.offers if o.tier == "spaces"} == {"a100-large", "a100x8"}
-    assert {o.vendor for o in read.offers} == {"nvidia"}
+    assert {o.vendor for o in read.offers} == {"nvidia", "google", "aws"}
+    assert (of(read, "jobs", "v5e-1x1").gpu, of(read, "endpoints", "inf2-x1").gpu) == ("TPU v5e", "Inferentia2")
     assert not read.rejects
 
 
@@ -54,7 +55,7 @@ def test_an_endpoint_is_had_where_vendor_region_and_size_are_available(replay: A
 
 def test_a_flavour_whose_price_is_no_number_is_told_and_the_rest_stays(replay: Any) -> None:
     read = replay("huggingface", NIGHT, flavours({"unitCostUSD": "soon"}))
-    assert (len(read.offers), [r.raw.instance_type for r in read.rejects]) == (12, ["t4-small"])
+    assert (len(read.offers), [r.raw.instance_type for r in read.rejects]) == (14, ["t4-small"])
 
 
 def test_older_lists_tell_no_disk(replay: Any) -> None:
