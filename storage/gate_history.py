@@ -38,10 +38,13 @@ PRICE_COLUMNS = (
 
 
 def history_of(lake: Lake, provider: str, before: datetime | None = None) -> History:
-    """The provider's past as the gate wants it, from scrapes observed before `before` (all where it is None)."""
+    """The provider's past as the gate wants it, from scrapes observed before `before` (all where it is None).
+
+    What was imported is somebody else's selection and no measure of ours.
+    """
     lake.refresh()  # another process may have committed since this one last looked
     attempts = lake.attempts(provider, before)
-    accepted = [scrape for scrape, visible in attempts if visible]
+    accepted = [scrape for scrape, visible in attempts if visible and scrape.origin != "import"]
     last = lake.snapshot(accepted[0].scrape_id) if accepted else None
     return History(
         row_counts=tuple(scrape.offers for scrape in accepted[:COUNT_MEMORY]),
@@ -54,7 +57,11 @@ def history_of(lake: Lake, provider: str, before: datetime | None = None) -> His
 
 
 def reference(
-    lake: Lake, provider: str, before: datetime | None = None, newest: pa.Table | None = None
+    lake: Lake,
+    provider: str,
+    before: datetime | None = None,
+    newest: pa.Table | None = None,
+    known_at: datetime | None = None,
 ) -> pa.Table | None:
     """The last accepted snapshot as the state to compare with; None where there is none. `newest`: it, where at hand.
 
@@ -63,7 +70,7 @@ def reference(
     """
     if newest is not None and _whole(newest):
         return newest
-    accepted = lake.visible(provider, before=before, last=REFERENCE_SCRAPES)
+    accepted = lake.visible(provider, known_at, before=before, last=REFERENCE_SCRAPES)
     if not accepted:
         return None
     return _mended(lake, lake.snapshot(accepted[0].scrape_id) if newest is None else newest, accepted)

@@ -6,7 +6,7 @@ import json
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from schemas.providers import Provider, providers
@@ -40,22 +40,26 @@ class Health:
     quarantined: int
 
 
-def status(lake: Lake, now: datetime) -> list[Health]:
-    """Every provider of providers.toml, and any other that the store holds, in that order.
+def status(
+    lake: Lake, now: datetime, *, as_of: datetime | None = None, known_at: datetime | None = None
+) -> list[Health]:
+    """Every provider of providers.toml, and any other that the store holds, in that order; at `as_of`, default `now`.
 
     `failing`: the last attempt failed or was quarantined; `stale`: the last success is older than the provider's
     window;
-    `never`: no success yet. A provider that is frozen, retired or off says so instead.
+    `never`: no success yet. A provider that is frozen, retired or off says so instead. With `known_at` only the
+    verdicts count that had been given by then.
     """
     attempts: dict[str, list[Scrape]] = {}
     for scrape in lake.scrapes():
-        attempts.setdefault(scrape.provider, []).append(scrape)
+        if (as_of is None or scrape.observed_at <= as_of) and (known_at is None or scrape.recorded_at <= known_at):
+            attempts.setdefault(scrape.provider, []).append(scrape)
     visible: dict[str, list[Scrape]] = {}
-    for scrape in lake.visible():  # newest first
+    for scrape in lake.visible(None, known_at, before=as_of and as_of + timedelta(microseconds=1)):  # newest first
         visible.setdefault(scrape.provider, []).append(scrape)
     known = providers()
     return [
-        _health(slug, known.get(slug), attempts.get(slug, []), visible.get(slug, []), now)
+        _health(slug, known.get(slug), attempts.get(slug, []), visible.get(slug, []), as_of or now)
         for slug in [*known, *sorted(set(attempts) - set(known))]
     ]
 

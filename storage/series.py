@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
@@ -114,14 +113,27 @@ class DiffAnswer:
     origin: str
 
 
-def diff(lake: Lake, earlier: date | datetime, later: date | datetime, filters: Filters | None = None) -> DiffAnswer:
-    """What differs between the states at two moments; a day stands for its end, UTC. Compared as `changes` are."""
+def diff(
+    lake: Lake,
+    earlier: date | datetime,
+    later: date | datetime,
+    filters: Filters | None = None,
+    *,
+    known_at: datetime | None = None,
+) -> DiffAnswer:
+    """What differs between the states at two moments; a day stands for its end, UTC. Compared as `changes` are.
+
+    Both states are those that were believed at `known_at` (default: today).
+    """
     wanted = filters or Filters(purchase=())
     a, b = end_of(earlier), end_of(later)
-    old, new = _states(lake, a, wanted), _states(lake, b, wanted)
+    old, new = _states(lake, a, wanted, known_at), _states(lake, b, wanted, known_at)
     fetched = [slug for slug in new if slug in old and old[slug].scrape_id != new[slug].scrape_id]
     snapshots = lake.snapshots([states[slug].scrape_id for states in (old, new) for slug in fetched])
-    parts = [_provider_diff(lake, old[slug], new[slug], a, snapshots) for slug in fetched]
+    parts = []
+    for slug in fetched:
+        before = reference(lake, slug, a + timedelta(microseconds=1), snapshots[old[slug].scrape_id], known_at)
+        parts.append(_provider_diff(old[slug], new[slug], before, snapshots[new[slug].scrape_id]))
     table = arrow_schema(Change).empty_table() if not parts else _concat(parts)
     return DiffAnswer(
         table=_told(lake, table, wanted),
@@ -142,15 +154,15 @@ def end_of(moment: date | datetime) -> datetime:
     return datetime.combine(moment, time.min, UTC) + timedelta(days=1, microseconds=-1)
 
 
-def _states(lake: Lake, at: datetime, filters: Filters) -> dict[str, Scrape]:
+def _states(lake: Lake, at: datetime, filters: Filters, known_at: datetime | None) -> dict[str, Scrape]:
     wanted = filters.providers
-    return {scrape.provider: scrape for scrape in lake.current(at) if not wanted or scrape.provider in wanted}
+    return {scrape.provider: scrape for scrape in lake.current(at, known_at) if not wanted or scrape.provider in wanted}
 
 
-def _provider_diff(lake: Lake, old: Scrape, new: Scrape, at: datetime, snapshots: Mapping[str, pa.Table]) -> pa.Table:
+def _provider_diff(old: Scrape, new: Scrape, before: pa.Table | None, after: pa.Table) -> pa.Table:
     return compare(
-        reference(lake, old.provider, at + timedelta(microseconds=1), snapshots[old.scrape_id]),
-        snapshots[new.scrape_id],
+        before,
+        after,
         previous_scrape=old,
         scrape=new,
         provider=providers()[new.provider],

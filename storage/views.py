@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 VIEWS = {
     "offers_now": "every provider's current offers: Offer's columns, with age_s",
-    "offers_asof": "offers_asof(d): the same as of a moment or, for a day, its end in UTC",
+    "offers_asof": "offers_asof(d): the same as of a moment or, for a day, its end in UTC; with a second moment,"
+    " offers_asof(d, known_at := k), as was believed then",
     "snapshots": "rows of all visible snapshots: Offer's columns",
     "changes": "changes that visible snapshots brought: Change's columns",
     "scrapes": "every verdict on every attempt: Scrape's columns",
@@ -42,16 +43,17 @@ class SqlError(ValueError):
     """The statement is not one that can be run here, or it is wrong. `str()` is one line."""
 
 
-def sql(lake: Lake, text: str, now: datetime) -> pa.Table:
+def sql(lake: Lake, text: str, now: datetime, known_at: datetime | None = None) -> pa.Table:
     """The answer to one reading statement (SELECT, WITH, FROM, VALUES, DESCRIBE, SHOW, EXPLAIN). Raises SqlError.
 
-    Only the views that the statement names are made, over only the files that they need.
+    Only the views that the statement names are made, over only the files that they need. `now` is the moment of
+    offers_now; with `known_at` every view of the store shows what was believed then.
     """
     import duckdb
 
     connection = connect()
     statement = _single(connection, text)
-    made = _Views(lake, now)
+    made = _Views(lake, now, known_at or END_OF_TIME)
     for definition in made.named_in(text):
         connection.execute(definition)
     connection.execute("SET python_enable_replacements = false")
@@ -96,16 +98,17 @@ def _named(text: str) -> set[str]:
 class _Views:
     """Definitions of the views over a store, and the files that they read."""
 
-    def __init__(self, lake: Lake, now: datetime) -> None:
+    def __init__(self, lake: Lake, now: datetime, known_at: datetime) -> None:
         self.lake = lake
         self.now = now
+        self.known_at = known_at
         self.files: set[str] = set()
 
     def named_in(self, text: str) -> list[str]:
         """SQL that makes the views that the text names."""
         as_of = self.offers_asof
         bodies: dict[str, Callable[[], str]] = {
-            "scrapes": lambda: f"SELECT * FROM {self._over('scrapes')}",
+            "scrapes": lambda: f"SELECT * FROM {self._over('scrapes')} WHERE recorded_at <= {_instant(self.known_at)}",
             "rates": lambda: f"SELECT * FROM {self._over('rates')}",
             "changes": self.changes,
             "snapshots": self.snapshots,
@@ -114,12 +117,15 @@ class _Views:
         named = _named(text)
         made = [f"CREATE VIEW {name} AS {body()}" for name, body in bodies.items() if name in named]
         made += [f"CREATE TABLE {name} AS {_facts(name)}" for name in sorted(named & {"gpus", "providers"})]
-        return [*made, f"CREATE MACRO offers_asof(d) AS TABLE {as_of(text)}"] if "offers_asof" in named else made
+        if "offers_asof" in named:
+            made.append(f"CREATE MACRO offers_asof(d, known_at := NULL) AS TABLE {as_of(text)}")
+        return made
 
     def changes(self) -> str:
         """Changes of visible scrapes."""
         body = f"SELECT {_names(Change)} FROM {self._over('changes')}"
-        return f"WITH {self._visible()} {body} WHERE scrape_id IN (SELECT scrape_id FROM visible)"
+        believed = f"recorded_at <= {_instant(self.known_at)}"
+        return f"WITH {self._visible()} {body} WHERE scrape_id IN (SELECT scrape_id FROM visible) AND {believed}"
 
     def snapshots(self) -> str:
         """Rows of visible scrapes."""
@@ -139,14 +145,10 @@ class _Views:
         """Rows that were current at `d`; where every moment stands in the text as such, only their files are read."""
         asked = re.findall(r"\boffers_asof\b", text, re.IGNORECASE)
         moments = [moment for said in _AS_OF.findall(text) if (moment := _moment(said))]
-        known = moments and len(moments) == len(asked)
-        source = self._holding(self._current_at(moments)) if known else self._over("snapshots")
-        at = (
-            "(CASE WHEN length(d::VARCHAR) = 10"
-            " THEN (d::VARCHAR)::DATE::TIMESTAMPTZ + INTERVAL 1 DAY - INTERVAL 1 MICROSECOND"
-            " ELSE (d::VARCHAR)::TIMESTAMPTZ END)"
-        )
-        scrapes = with_current(self._over("scrapes")).replace("$known_at", _instant(END_OF_TIME)).replace("$as_of", at)
+        spelt_out = moments and len(moments) == len(asked)
+        source = self._holding(self._current_at(moments)) if spelt_out else self._over("snapshots")
+        known = f"coalesce({_end_of('known_at')}, {_instant(self.known_at)})"
+        scrapes = with_current(self._over("scrapes")).replace("$known_at", known).replace("$as_of", _end_of("d"))
         is_current = "scrape_id IN (SELECT scrape_id FROM current)"
         return f"WITH {scrapes} SELECT {_names(Offer)} FROM {source} WHERE {is_current} AND {NOT_WITHHELD}"
 
@@ -159,14 +161,14 @@ class _Views:
         return self._over("snapshots", lambda file: file.may_hold("scrape_id", ids))
 
     def _visible(self) -> str:
-        return with_visible(self._over("scrapes")).replace("$known_at", _instant(END_OF_TIME))
+        return with_visible(self._over("scrapes")).replace("$known_at", _instant(self.known_at))
 
     def _current_at(self, moments: list[datetime]) -> set[str]:
         ids: set[str] = set()
         for moment in moments:
             rows = self.lake.query(
                 f"WITH {with_current(self.lake.relation('scrapes'))} SELECT scrape_id FROM current",
-                known_at=END_OF_TIME,
+                known_at=self.known_at,
                 as_of=moment,
             )
             ids |= set(rows["scrape_id"].to_pylist())
@@ -187,6 +189,15 @@ def _moment(said: str) -> datetime | None:
     except ValueError:
         return None
     return moment if moment.tzinfo else None
+
+
+def _end_of(said: str) -> str:
+    """SQL of the moment that a parameter means: a day means its end."""
+    return (
+        f"(CASE WHEN length({said}::VARCHAR) = 10"
+        f" THEN ({said}::VARCHAR)::DATE::TIMESTAMPTZ + INTERVAL 1 DAY - INTERVAL 1 MICROSECOND"
+        f" ELSE ({said}::VARCHAR)::TIMESTAMPTZ END)"
+    )
 
 
 def _instant(moment: datetime) -> str:
