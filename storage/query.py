@@ -15,6 +15,7 @@ from schemas.record import columns
 from schemas.scrape import Scrape
 from storage import filters as asked
 from storage.errors import NotFound
+from storage.figures import UNIT_PRICES, priced
 from storage.filters import Filters, Gpu
 from storage.flags import WITHHELD
 from storage.lake import Lake
@@ -47,6 +48,7 @@ SORTS: dict[str, str] = {
     "region": "region ASC NULLS LAST",
     "age": "age_s ASC",
     "availability": "array_position(['available', 'limited', 'unknown', 'sold_out'], availability) ASC",
+    **{name: f"{name} ASC NULLS LAST" for name in UNIT_PRICES},
 }
 # Facts of the provider that stand beside each of its offers: yes, no or unknown, or the fact's words; then the sources.
 FACT_COLUMNS = (
@@ -160,11 +162,13 @@ def offers(
     known_at: datetime | None = None,
     sort: str = "usd_per_gpu_hour",
     limit: int | None = None,
+    unit_prices: Sequence[str] = (),
 ) -> OffersAnswer:
     """The comparison table at `as_of` (default `now`): every provider's visible snapshot, filtered, sorted, cut.
 
     A provider whose last attempts failed shows its last accepted rows with their age. Rows without a price come last.
-    Raises KeyError for an unknown sort.
+    `unit_prices`: which of UNIT_PRICES stand beside them, as the one does that is sorted by. Raises KeyError for an
+    unknown sort.
     """
     order = SORTS[sort]
     at = as_of or now
@@ -184,14 +188,16 @@ def offers(
     names = ", ".join(
         [*columns(Offer), "age_s", "stale", "carried_forward", *FACT_COLUMNS]
         + (["spot_usd_per_gpu_hour"] if sort == "spot" else [])
+        + (units := [name for name in UNIT_PRICES if name in unit_prices or name == sort])
     )
+    found = priced("every") if units else "every"
     spot = f", {_spot_price()} AS spot_usd_per_gpu_hour, purchase AS asked_purchase" if sort == "spot" else ""
     answer = lake.asked(
         f"""WITH seen AS ({_values(seen)}),
         every AS (SELECT o.*{"" if filters.disk_gib is None else WITH_DISK}, s.* EXCLUDE (scrape_id){spot}
             FROM {source} o JOIN seen s USING (scrape_id) WHERE o.scrape_id IN $ids)
         SELECT {names}, count(*) OVER () AS {TOTAL}
-        FROM every WHERE {where.sql()} ORDER BY {order}, {TIES} {"" if limit is None else "LIMIT $limit"}""",
+        FROM {found} WHERE {where.sql()} ORDER BY {order}, {TIES} {"" if limit is None else "LIMIT $limit"}""",
         ids=ids,
         **({} if limit is None else {"limit": limit}),
         **where.params,
