@@ -35,8 +35,8 @@ class EcbSpider(ProviderSpider):
 
     def parse(self, response: Response) -> Iterator[RateBatch]:
         root = xml_of(response)
-        days = root.findall("ecb:Cube/ecb:Cube", NAMES)
-        if root.tag != f"{{{NAMES['gesmes']}}}Envelope" or not days or not all(len(day) for day in days):
+        table, days = root.find("ecb:Cube", NAMES), root.findall("ecb:Cube/ecb:Cube", NAMES)
+        if root.tag != f"{{{NAMES['gesmes']}}}Envelope" or table is None or not all(len(day) for day in days):
             raise SchemaDrift(f"expected an envelope of reference rates by day in {response.url}, got {root.tag}")
         yield RateBatch(
             [

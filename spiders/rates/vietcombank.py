@@ -36,6 +36,8 @@ class VietcombankSpider(ProviderSpider):
 
     def parse(self, response: Response) -> Iterator[RateBatch]:
         root = xml_of(response)
+        if root.tag != "ExrateList":
+            raise SchemaDrift(f"expected ExrateList in {response.url}, got {root.tag}")
         told = datetime.strptime(root.findtext("DateTime", ""), "%m/%d/%Y %I:%M:%S %p").replace(tzinfo=HANOI)
         quotes = [quote for quote in root.iterfind("Exrate") if str(quote.attrib["Transfer"]).strip() != UNQUOTED]
         yield RateBatch([self.read(quote, told.date(), response.url) for quote in quotes])

@@ -200,3 +200,15 @@ def test_a_first_page_alone_says_which_page_is_missing() -> None:
     read = page({}, link=f"{URL}&$skip=1000")
     assert len(read.offers) == 1
     assert any("skip=1000" in note for note in read.notes)
+
+
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
+    def broken(url: str, body: Any) -> Any:
+        for row in body["Items"]:
+            if row["armSkuName"] == "Standard_NC64as_T4_v3":
+                row["retailPrice"] = -1
+        return body
+
+    whole, read = replay("azure", NIGHT), replay("azure", NIGHT, broken)
+    assert {reject.reason for reject in read.rejects} == {"price -1 is not above zero"}
+    assert len(read.offers) + len(read.rejects) == len(whole.offers)

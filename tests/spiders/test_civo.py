@@ -68,3 +68,8 @@ def test_another_unit_or_term_fails_loudly(failing: Any, was: str, becomes: str,
     report = failing("civo", NIGHT, lambda url, body: body.replace(was, becomes))
     assert report.error_class in {"LayoutChanged", "SchemaDrift"}
     assert said in report.error
+
+
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
+    read = replay("civo", NIGHT, lambda url, body: body.replace("$1.29<", "$-1.29<"))
+    assert (len(read.offers), [reject.raw.price for reject in read.rejects]) == (14, ["$-1.29"])

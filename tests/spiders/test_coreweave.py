@@ -72,3 +72,13 @@ def test_cells_behind_the_last_column_are_not_read(replay: Any) -> None:
 
 def test_cpu_nodes_are_no_offers(replay: Any) -> None:
     assert not [raw for raw in replay("coreweave", "2026-11-29-night").raw if "Genoa" in str(raw)]
+
+
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
+    read = replay("coreweave", "2026-11-29-night", lambda url, body: body.replace("$42.00", "$42.0.0"))
+    assert (len(read.offers), [reject.raw.price for reject in read.rejects]) == (10, ["$42.0.0"])
+
+
+def test_a_malformed_name_is_unknown_and_not_the_row_above(replay: Any) -> None:
+    read = replay("coreweave", "2026-11-29-night", lambda url, body: body.replace(">NVIDIA GB200 NVL72<", "><"))
+    assert (len(read.offers), [o.price for o in read.offers if o.gpu is None]) == (11, [Decimal("42.00")])

@@ -89,3 +89,22 @@ def test_the_second_page_is_asked_for_with_the_token() -> None:
     assert isinstance(following, Request)
     assert following.headers["Authorization"] == b"Bearer word"
     assert "page=2" in following.url
+
+
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
+    night = "2026-11-29-night"
+    read = replay("digitalocean", night, lambda url, body: body.replace("$20.72 ", "$-20.72 "))
+    assert [reject.raw.price for reject in read.rejects] == ["$-20.72"]
+    assert len(read.offers) == len(replay("digitalocean", night).offers) - 1
+
+
+def test_a_malformed_size_is_told_and_the_others_stay(replay: Any) -> None:
+    def broken(url: str, body: Any) -> Any:
+        for size in body["sizes"]:
+            if size["slug"] == "gpu-mi300x1-192gb":
+                size["price_hourly"] = "soon"
+        return body
+
+    read = replay("digitalocean", KEYED, broken)
+    assert [reject.raw.instance_type for reject in read.rejects] == ["gpu-mi300x1-192gb"]
+    assert len(read.offers) == len(replay("digitalocean", KEYED).offers) - 1

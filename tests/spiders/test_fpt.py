@@ -92,3 +92,13 @@ def test_another_currency_or_unit_is_not_read_as_dollars_per_hour(price: str) ->
 def test_n06_the_variant_is_kept_where_it_is_told() -> None:
     assert offers_of(page("$2.54/Hour", instance="1x GPU H100 SXM5"))[0].form_factor == "SXM"
     assert offers_of(page("$6.99/Hour", instance="1x GPU B300"))[0].form_factor is None
+
+
+def test_a_malformed_price_is_told_and_not_passed_over() -> None:
+    read = page("$-55.92/Hour")
+    context = Context(provider("fpt"), "test", har.recorded_at(RECORDED / "fpt" / NIGHT), "recording")
+    assert (read.errors, [reject.raw.price for reject in normalise(read.offers, context).rejects]) == ([], ["$-55.92"])
+
+
+def test_a_malformed_amount_is_a_changed_layout() -> None:
+    assert page("55.92/Hour").errors[0].startswith("LayoutChanged")

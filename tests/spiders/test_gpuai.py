@@ -5,6 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
 NIGHT = "2026-11-29-night"
 
 
@@ -84,3 +86,18 @@ def test_an_answer_that_does_not_tell_whether_more_follows_fails(failing: Any) -
 
     report = failing("gpuai", NIGHT, silent)
     assert (report.error_class, "next_cursor" in report.error) == ("SchemaDrift", True)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"price_per_hour": "soon"}, {"price_per_hour": -1}, {"gpu_count": 0}, {"gpu_type": 1}]
+)
+def test_a_malformed_offering_is_told_and_the_others_stay(replay: Any, fields: dict[str, Any]) -> None:
+    def broken(url: str, body: Any) -> Any:
+        for record in body["data"]:
+            if record["offering_id"] == "3d05b7f41c92":
+                record.update(fields)
+        return body
+
+    read = replay("gpuai", NIGHT, broken)
+    assert [reject.raw.listing_id for reject in read.rejects] == ["3d05b7f41c92"]
+    assert len(read.offers) == len(replay("gpuai", NIGHT).offers) - 1

@@ -43,3 +43,11 @@ def test_an_option_of_two_nodes_counts_both(replay: Any) -> None:
     assert [o.ram_gib * 2 for o in one.offers] == [o.ram_gib for o in two.offers]
     assert [o.vcpus * 2 for o in one.offers] == [o.vcpus for o in two.offers]
     assert [o.price for o in one.offers] == [o.price for o in two.offers]
+
+
+def test_a_malformed_option_is_told_and_the_others_stay(replay: Any) -> None:
+    whole = replay("hyperbolic", "2026-11-29-night")
+    for fields in ({"costPerHourCents": "soon"}, {"costPerHourCents": -319}, {"gpuCount": 0}):
+        change = fields.copy()
+        read = replay("hyperbolic", "2026-11-29-night", lambda url, body, c=change: [body[0] | c, *body[1:]])
+        assert (len(read.offers), len(read.rejects)) == (len(whole.offers) - 1, 1)

@@ -89,3 +89,20 @@ def test_a_panel_without_its_tab_is_a_changed_layout(failing: Any) -> None:
 @pytest.mark.parametrize(("case", "access"), [("2026-11-29-night", "open"), ("2026-11-30-keyed", "LAMBDA_API_KEY")])
 def test_which_way_in_was_taken(tmp_path: Path, case: str, access: str) -> None:
     assert crawl("lambda", tmp_path, recorded=RECORDED / "lambda" / case).access == access
+
+
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
+    whole = replay("lambda", "2026-11-29-night")
+    read = replay("lambda", "2026-11-29-night", lambda url, body: body.replace("$6.69<", "-$6.69<"))
+    assert {reject.raw.price for reject in read.rejects} == {"-$6.69"}
+    assert len(read.offers) + len(read.rejects) == len(whole.offers)
+
+
+def test_a_malformed_type_is_told_and_the_others_stay(replay: Any) -> None:
+    def broken(url: str, body: Any) -> Any:
+        body["data"]["gpu_1x_a10"]["instance_type"]["price_cents_per_hour"] = "soon"
+        return body
+
+    read = replay("lambda", "2026-11-30-keyed", broken)
+    assert {reject.raw.instance_type for reject in read.rejects} == {"gpu_1x_a10"}
+    assert len(read.offers) + len(read.rejects) == len(replay("lambda", "2026-11-30-keyed").offers)

@@ -66,3 +66,10 @@ def test_a_cell_more_fails_loudly(failing: Any) -> None:
 def test_what_an_element_says() -> None:
     assert said(["$$52.80", ["$", "small", None, {"children": "/hr"}]]) == "$52.80/hr"
     assert said(["$", "br", None, {}]) == ""
+
+
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
+    whole = replay("massedcompute", NIGHT)
+    read = replay("massedcompute", NIGHT, lambda url, body: body.replace("$$52.80", "-$$52.80"))
+    assert [reject.raw.accelerator for reject in read.rejects] == ["B300 SXM6"]
+    assert len(read.offers) == len(whole.offers) - 1

@@ -77,3 +77,16 @@ def test_a_bare_fragment_is_read_alone() -> None:
     assert [(offer.accelerator, offer.purchase, offer.price) for offer in batch.offers] == [
         ("NVIDIA HGX H100", "on_demand", "$3.85")
     ]
+
+
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
+    whole = replay("nebius", "2026-11-29-night")
+    read = replay("nebius", "2026-11-29-night", lambda url, body: body.replace("$7.15", "$-7.15"))
+    assert [reject.raw.price for reject in read.rejects] == ["$-7.15"]
+    assert len(read.offers) == len(whole.offers) - 1
+
+
+@pytest.mark.parametrize("cell", ["7.15", "null"])
+def test_a_malformed_cell_fails_by_name(failing: Any, cell: str) -> None:
+    report = failing("nebius", "2026-11-29-night", lambda url, body: body.replace('\\"$7.15\\"', cell))
+    assert report.error_class == "SchemaDrift"

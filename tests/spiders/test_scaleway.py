@@ -73,3 +73,17 @@ def test_p03_a_page_that_never_came_fails_the_crawl(failing: Any) -> None:
     report = failing("scaleway", "2026-11-29-night", short)
     assert report.error_class == "Truncated"
     assert "expected 9 records, got 8" in report.error
+
+
+def test_a_malformed_type_is_told_and_the_others_stay(replay: Any) -> None:
+    whole = replay("scaleway", "2026-11-29-night")
+    for price in ("soon", -1, True):
+
+        def broken(url: str, body: Any, price: Any = price) -> Any:
+            if "fr-par-1" in url and "availability" not in url:
+                body["servers"]["L4-1-24G"]["hourly_price"] = price
+            return body
+
+        read = replay("scaleway", "2026-11-29-night", broken)
+        assert [(reject.raw.instance_type, reject.raw.zone) for reject in read.rejects] == [("L4-1-24G", "fr-par-1")]
+        assert len(read.offers) == len(whole.offers) - 1

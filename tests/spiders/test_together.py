@@ -44,3 +44,9 @@ def test_what_follows_the_clusters_is_another_product(replay: Any) -> None:
         return body.replace("</body>", f'<div id="fine-tuning" class="section-anchor"></div>{table}</body>')
 
     assert rows(replay("together", "2026-11-29-night", followed)) == HOURLY
+
+
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
+    read = replay("together", "2026-11-29-night", lambda url, body: body.replace("$8.19", "$-8.19"))
+    assert [reject.raw.price for reject in read.rejects] == ["$-8.19"]
+    assert {o.gpu for o in read.offers} == {"H100", "H200"}

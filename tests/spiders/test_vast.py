@@ -176,3 +176,25 @@ def test_an_answer_may_be_saved_without_its_question() -> None:
     read = read_answers("vast", [entry])
     assert len(read.offers) == 64
     assert any("nothing answers POST" in note for note in read.notes)
+
+
+def test_a_malformed_listing_is_told_and_the_others_stay(replay: Any) -> None:
+    for fields in ({"num_gpus": 0}, {"gpu_name": 4090}, {"num_gpus": "many"}):
+
+        def broken(url: str, body: Any, fields: Any = fields) -> Any:
+            for record in body["offers"]:
+                if record["id"] == 41285117:
+                    record.update(fields)
+            return body
+
+        whole, read = replay("vast", NIGHT), replay("vast", NIGHT, broken)
+        assert {reject.raw.listing_id for reject in read.rejects} == {"41285117"}
+        assert len(read.offers) + len(read.rejects) == len(whole.offers)
+
+
+def test_a_malformed_price_fails_the_walk_by_price(failing: Any) -> None:
+    def worded(url: str, body: Any) -> Any:
+        body["offers"][0]["dph_total"] = "soon"
+        return body
+
+    assert failing("vast", NIGHT, worded).error_class == "SchemaDrift"

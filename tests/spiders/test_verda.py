@@ -83,3 +83,13 @@ def test_which_way_in_was_taken(tmp_path: Path, case: str, access: str) -> None:
 def test_one_half_of_the_credentials_opens_nothing(tmp_path: Path) -> None:
     half = {"VERDA_CLIENT_ID": "somebody"}
     assert crawl("verda", tmp_path, recorded=RECORDED / "verda" / "2026-11-29-night", env=half).access == "open"
+
+
+def test_a_malformed_type_is_told_and_the_others_stay(replay: Any) -> None:
+    whole = replay("verda", "2026-11-29-night")
+    prices: tuple[Any, ...] = ("soon", "-7.50", 0, [])
+    for price in prices:
+        change = {"price_per_hour": price}
+        read = replay("verda", "2026-11-29-night", lambda url, body, c=change: [body[0] | c, *body[1:]])
+        assert [reject.raw.instance_type for reject in read.rejects] == ["1B300.30V"]
+        assert len(read.offers) == len(whole.offers) - 1

@@ -53,3 +53,14 @@ def test_a_preset_without_gpus_is_no_offer(replay: Any) -> None:
         return body
 
     assert {o.kind for o in replay("voltagepark", "2026-11-29-night", cpus).offers} == {"bare_metal"}
+
+
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
+    def broken(url: str, body: Any) -> Any:
+        if isinstance(body, dict):
+            body["results"][0]["gpu_price_ethernet"] = "-1.99"
+        return body
+
+    read = replay("voltagepark", "2026-11-29-night", broken)
+    assert [reject.reason for reject in read.rejects] == ["price -1.99 is not above zero"]
+    assert [row[0] for row in metal(read)] == ["infiniband"]

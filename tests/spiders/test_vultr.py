@@ -106,3 +106,11 @@ def test_a_plan_without_locations_is_sold_out_everywhere(replay: Any) -> None:
 def test_cpu_plans_are_no_offers(replay: Any) -> None:
     types = {o.instance_type for o in replay("vultr", "2026-11-29-night").offers}
     assert not types & {"vc2-1c-1gb", "vbm-4c-32gb"}
+
+
+def test_a_malformed_plan_is_told_and_the_others_stay(replay: Any) -> None:
+    whole = replay("vultr", "2026-11-29-night")
+    for price in ("soon", -1):
+        read = replay("vultr", "2026-11-29-night", plans_with("vcg-a40-6c-30g-12vram", hourly_cost=price))
+        assert {reject.raw.instance_type for reject in read.rejects} == {"vcg-a40-6c-30g-12vram"}
+        assert len(read.offers) + len(read.rejects) == len(whole.offers)

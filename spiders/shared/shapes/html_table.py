@@ -14,7 +14,7 @@ from spiders.shared.base import Batch, ProviderSpider, expect_anchors
 from spiders.shared.errors import LayoutChanged
 
 FOOTNOTE = re.compile(r"\s*(\^\S*|[⁰¹²³⁴-⁹]+)\s*$")
-DOLLARS = re.compile(r"\$\s?\d[\d,]*(\.\d+)?")
+DOLLARS = re.compile(r"(?=.*\d)-?\$\s?-?[\d,.]+")
 OTHER_CURRENCY = re.compile(r"\d.*[€£¥₹]|[€£¥₹].*\d")
 
 
@@ -81,6 +81,7 @@ def with_unit(label: str, cell: str) -> str | None:
 def dollars(cell: str) -> str | None:
     """A cell that quotes dollars, as it is; None for a blank, a dash, "N/A", "Contact us" or a floor ("from $1.55").
 
+    A price that cannot be ("$-1.29", "$1.2.9") is quoted too: the normaliser counts it, here it would go unseen.
     Raises LayoutChanged for another currency: a page that turned to it must not be read as dollars.
     """
     if OTHER_CURRENCY.search(cell):
