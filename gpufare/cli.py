@@ -38,6 +38,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "changes": ("ask", "what moved", "Ask"),
     "diff": ("ask", "what differs between two days", "Ask"),
     "history": ("ask", "prices and stock over time", "Ask"),
+    "index": ("index", "median, quartiles and lowest price of a card by day", "Ask"),
+    "stock": ("index", "how often a card was in stock", "Ask"),
     "coverage": ("coverage", "providers by card: who is read, and since when", "Ask"),
     "sql": ("ask", "read-only SQL over the documented views", "Ask"),
     "providers": ("facts", "providers: access, cadence, terms, facts, proof", "Look up"),

@@ -30,7 +30,8 @@ class Ledger:
     """A store, opened for reading.
 
     Filters are those of `gpufare offers`, by the same names, as a text or a list of texts: gpu, count, vram,
-    total_vram, max_price, provider, region, country, continent, purchase, tier, vendor, segment, in_stock, fractional.
+    total_vram, max_price, provider, region, country, continent, purchase, tier, vendor, segment, in_stock, fractional,
+    ram, network, network_gbps, has, direct, serverless, disk.
     Times are texts as on the command line (`"2026-11-29"`, `"yesterday"`, `"90d"`), days or instants; what has no zone
     is UTC.
 

@@ -77,6 +77,7 @@ def read_size(vendor: dict[str, Any], region: dict[str, Any], size: dict[str, An
         ram=f"{size['memoryGb']} GB" if size.get("memoryGb") else None,
         region=region["name"],
         tier="endpoints",
+        kind="serverless",
         availability=all(level["status"] == "available" for level in (vendor, region, size)),
         reseller_of=vendor["name"],
     )

@@ -41,7 +41,8 @@ class Filters:
     fractional: let shares of a GPU through a filter on counts. unknown_price: keep rows without a price (they come
     last). ram: GB of the instance, as sellers count. network: kinds of the network between nodes, as words;
     network_gbps: Gbit/s of one node; the offer's own words, else the provider's facts. has: facts of the provider that
-    must all hold. direct: no resellers. disk_gib: a disk of this size is counted into the price.
+    must all hold. direct: no resellers. serverless: let in what runs functions or models, not a machine of one's own.
+    disk_gib: a disk of this size is counted into the price.
     """
 
     gpus: tuple[Gpu, ...] = ()
@@ -65,6 +66,7 @@ class Filters:
     network_gbps: Range | None = None
     has: tuple[str, ...] = ()
     direct: bool = False
+    serverless: bool = False
     disk_gib: float | None = None
     offer_keys: tuple[str, ...] = ()
 
@@ -92,6 +94,7 @@ class Filters:
             "network_gbps": _range_text(self.network_gbps),
             "has": list(self.has),
             "direct": self.direct or None,
+            "serverless": self.serverless or None,
             "disk_gib": self.disk_gib,
             "offer_key": list(self.offer_keys),
         }
@@ -155,6 +158,8 @@ def offer(filters: Filters) -> Where:
     if filters.ram is not None:
         low, high = filters.ram
         _between(where, "ram_gib", low and low * SELLERS_GB, high, "ram")
+    if not filters.serverless:
+        where.add("kind IS DISTINCT FROM 'serverless'")
     if filters.direct:
         where.add("reseller_of IS NULL AND segment <> 'reseller'")
     _facts(filters, where)

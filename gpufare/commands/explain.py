@@ -114,6 +114,7 @@ def why_not(row: Row, filters: Filters) -> list[str]:
             f.ram is not None and not _in(row["ram_gib"], (f.ram[0] and f.ram[0] * SELLERS_GB, f.ram[1])),
             f"wrong RAM: {number(row['ram_gib'])} GiB",
         ),
+        (not f.serverless and row["kind"] == "serverless", "serverless: no machine of your own"),
         (f.direct and (row["segment"] == "reseller" or bool(row["reseller_of"])), "a reseller"),
         *_facts(row, f),
     )

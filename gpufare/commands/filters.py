@@ -81,6 +81,7 @@ HARDWARE: tuple[Option, ...] = (
         "ssh, docker, jupyter, persistent-disk: only providers of which it is known.",
         lambda: list(HAS),
     ),
+    click.option("--serverless", is_flag=True, help="Let in what runs functions or models, not a machine of your own."),
     click.option("--direct", is_flag=True, help="No resellers: whoever owns the machine."),
 )
 
@@ -120,6 +121,7 @@ def build(
     network_gbps: str | None = None,
     has: Iterable[str] = (),
     direct: bool = False,
+    serverless: bool = False,
     disk: float | None = None,
     offer_keys: Iterable[str] = (),
     usual_purchase: tuple[str, ...] = ("on_demand",),
@@ -153,6 +155,7 @@ def build(
         network_gbps=_span("--network-gbps", network_gbps),
         has=_each(has, lambda word: HAS[args.one_of("fact", word, list(HAS))]),
         direct=direct,
+        serverless=serverless,
         disk_gib=disk,
         offer_keys=tuple(offer_keys),
     )

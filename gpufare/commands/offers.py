@@ -175,7 +175,8 @@ def offers_view(
 
 def _header(answer: OffersAnswer, filters: Filters, usual_purchase: bool, zone: tzinfo | None) -> list[str]:
     order = "$/GPU-h" if answer.sort == "usd_per_gpu_hour" else answer.sort.replace("_", " ")
-    lines = [f"{described(filters, usual_purchase)}; sorted by {order}"]
+    left_out = "" if filters.serverless else "; no serverless (default)"
+    lines = [f"{described(filters, usual_purchase)}{left_out}; sorted by {order}"]
     if filters.disk_gib is not None:
         lines.append(f"prices hold {filters.disk_gib:g} GiB of disk; where its price is unknown, so is the offer's")
     seen = f"data of {instant(answer.newest, zone)}" if answer.newest else "no data yet"

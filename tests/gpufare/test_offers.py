@@ -184,7 +184,7 @@ def test_A18_the_default_is_said_in_the_header(ask: Ask, offers: Ask) -> None:
     assert "purchase: on_demand (default)" in ask("offers", "--as-of", THEN).out
     some = ask("offers", "--purchase", "on-demand,spot,reserved", "--as-of", THEN)
     assert "purchase: on_demand, spot, reserved;" in some.out
-    assert "(default)" not in some.out
+    assert "purchase: on_demand, spot, reserved (default)" not in some.out
     assert offers().json["query"]["purchase"] == ["on_demand"]
     assert {row["purchase"] for row in offers("--purchase", "on-demand,spot,reserved").rows} == {
         "on_demand", "spot", "reserved",

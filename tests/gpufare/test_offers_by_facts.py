@@ -132,3 +132,13 @@ def test_U08_ram_is_the_instances_own_in_gib(offers: Ask) -> None:
     assert offers("--ram", "16..").keys == ["community", "secure"]
     assert offers("--ram", "..15").keys == ["hostile"]
     assert len(offers("--ram", "0..").rows) == len(offers().rows)
+
+
+def test_what_runs_functions_only_is_no_machine_and_left_out_unless_asked(tmp_path: Path, ask: Ask) -> None:
+    store = tmp_path / "store"
+    assert ask("refresh", "modal", "lambda", "--recorded", "2026-11-29-night", data=store).code == 0
+    shown = ask("offers", "--purchase", "any", "-o", "json", data=store).rows
+    assert {row["provider"] for row in shown} == {"lambda"}
+    assert "no serverless (default)" in ask("offers", "H100", data=store).out
+    both = ask("offers", "--purchase", "any", "--serverless", "-o", "json", data=store).rows
+    assert {row["kind"] for row in both if row["provider"] == "modal"} == {"serverless"}
