@@ -74,11 +74,16 @@ def changes_of(lake: Lake, scrape: Scrape, offers: pa.Table, *, recorded_at: dat
     """The changes that an accepted scrape brings, to be stored before its verdict; None where it brings none.
 
     That is: it was not accepted, nothing was accepted before it, or something later was (then it only fills history).
+    What others kept is no earlier look of ours: the first scrape after an import is not compared with it.
     """
     if scrape.verdict not in ACCEPTED:
         return None
     newest = lake.last_accepted(scrape.provider)
-    if newest is None or newest.observed_at > scrape.observed_at:
+    if (
+        newest is None
+        or newest.observed_at > scrape.observed_at
+        or (newest.origin == "import") != (scrape.origin == "import")
+    ):
         return None
     facts = providers().get(scrape.provider)
     if facts is None:

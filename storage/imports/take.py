@@ -138,18 +138,24 @@ class _Run:
         # What an earlier import brought later than all of these stays compared as it is.
         settled = [at for at in mine if at > snapshots[-1][0]]
         before: tuple[Scrape, pa.Table] | None = None
+        restated = ""
         for i, (at, codes) in enumerate(snapshots):
-            scrape_id = f"{at:%Y%m%dT%H%M%SZ}-{self.slug}-import-{read.digest(self.source.name, codes)}"
+            named = f"{at:%Y%m%dT%H%M%SZ}-{self.slug}-import-"
+            same_rows = f"{named}{read.digest(self.source.name, codes)}" in ids
+            scrape_id = f"{named}{read.digest(self.source.name + restated, codes)}"
+            older, restated = mine.get(at), ""
             if begun is not None and at >= begun:
                 self.result.overtaken[self.slug] += 1
             elif scrape_id in ids:
                 self.result.known += 1
                 before = None  # asked of the store when the next one is new
             else:
-                scrape = self._scrape(scrape_id, at, mine.get(at))
+                scrape = self._scrape(scrape_id, at, older)
                 before = self._store(read, codes, scrape, before or self._stored_before(mine, at), fills=bool(settled))
                 if before:
                     mine[before[0].observed_at] = before[0]
+                if older and not same_rows:  # the next one was compared with what holds no more: it is told anew
+                    restated = scrape_id
             on_step(Step(self.slug, i + 1, len(snapshots)))
         self.result.rejected.update(read.rejected)
         self.result.unmapped.update(read.unmapped)
