@@ -10,6 +10,7 @@ import click
 
 from gpufare import args
 from gpufare.cli import UsageFault, settings
+from gpufare.commands.filled import EVERY, EVERY_WORDS, PER
 from gpufare.commands.filters import MACHINE, build, described, filter_options
 from gpufare.commands.options import (
     Output,
@@ -21,6 +22,7 @@ from gpufare.commands.options import (
     output_options,
     zone_option,
 )
+from gpufare.commands.times import as_of_option, known_at_option, moment, since_option, times, until_option
 from table.cells import UNKNOWN, instant, money, percent, safe, share, text_of
 from table.offers import STOCK, gpu_name, region_name
 from table.view import Row, Shown, View, column
@@ -45,8 +47,8 @@ def _kinds() -> list[str]:
     ),
 )
 @filter_options(*MACHINE)
-@click.option("--since", metavar="TIME", help="Seen since then: a day, a time, yesterday, 7d.")
-@click.option("--until", metavar="TIME", help="Seen up to then.")
+@since_option
+@until_option
 @click.option("--after", metavar="CHANGE_ID", help="Only what follows this change, oldest first.")
 @click.option(
     "--kind", multiple=True, metavar="KINDS", shell_complete=completion(_kinds), help="price_down, added, ..."
@@ -54,7 +56,8 @@ def _kinds() -> list[str]:
 @click.option(
     "--all", "everything", is_flag=True, help="Also moves under 1 % and those that came back within 48 hours."
 )
-@click.option("--known-at", metavar="TIME", help="What was believed then.")
+@as_of_option
+@known_at_option
 @limit_option
 @zone_option
 @output_options
@@ -68,6 +71,7 @@ def changes_command(
     after: str | None,
     kind: tuple[str, ...],
     everything: bool,
+    as_of: str | None,
     known_at: str | None,
     limit: int | None,
     zone: str | None,
@@ -85,19 +89,11 @@ def changes_command(
     now = lake.clock(datetime.now(UTC))
     filters = build(lake, **asked, usual_purchase=())
     kinds = [args.one_of("kind", word, _kinds()) for word in args.listed(kind)]
-    span = {
-        "since": args.moment(since, now) if since else None,
-        "until": args.moment(until, now, end_of_day=True) if until else None,
-        "known_at": args.moment(known_at, now, end_of_day=True) if known_at else None,
-    }
+    when = times(now, since=since, until=until, as_of=as_of, known_at=known_at)
+    span = when.asked()
+    last_moment = min((at for at in (when.until, when.as_of) if at), default=None)
     answer = changes(
-        lake,
-        filters,
-        since=span["since"],
-        until=span["until"],
-        known_at=span["known_at"],
-        after=after,
-        all=everything,
+        lake, filters, since=when.since, until=last_moment, known_at=when.known_at, after=after, all=everything
     )
     if after is not None and _unknown(lake, after):
         raise UsageFault(f"no change {after!r}; `gpufare changes -o jsonl` gives their ids")
@@ -115,7 +111,7 @@ def changes_command(
         "changes",
         table,
         change_columns(reader),
-        now,
+        when.at,
         query={**answer.filters, **args.effective(kind=kinds, all=everything, after=after, **span)},
         counts={"rows": table.num_rows, "total": total, "hidden": answer.hidden},
         extra={"last": last},
@@ -186,6 +182,7 @@ def change_columns(zone: tzinfo | None, what: str = "kind") -> list[Shown]:
 @click.argument("earlier", metavar="DAY")
 @click.argument("later", metavar="DAY")
 @filter_options(*MACHINE)
+@known_at_option
 @limit_option
 @zone_option
 @output_options
@@ -196,6 +193,7 @@ def diff_command(
     *,
     earlier: str,
     later: str,
+    known_at: str | None,
     limit: int | None,
     zone: str | None,
     out: Output,
@@ -211,7 +209,8 @@ def diff_command(
     first, second = (args.moment(text, now, end_of_day=True) for text in (earlier, later))
     if first > second:
         raise UsageFault(f"{earlier} lies after {later}; did you mean `gpufare diff {later} {earlier}`?")
-    answer = diff(lake, first, second, filters)
+    known = moment(known_at, now)
+    answer = diff(lake, first, second, filters, known_at=known)
     total = answer.table.num_rows
     table, cut = first_rows(answer.table, limit, out)
     reader = args.zone(zone) if zone else None
@@ -230,11 +229,14 @@ def diff_command(
         table,
         change_columns(reader, "what"),
         answer.later,
-        query={**answer.filters, "earlier": answer.earlier, "later": answer.later},
+        query={**answer.filters, "earlier": answer.earlier, "later": answer.later, **args.effective(known_at=known)},
         counts={"rows": table.num_rows, "total": total},
         extra=unsaid,
         sample=answer.origin != "live",
-        header=[f"{instant(answer.earlier, reader)} to {instant(answer.later, reader)}; {described(filters, False)}"],
+        header=[
+            f"{instant(answer.earlier, reader)} to {instant(answer.later, reader)}; "
+            + _header(described(filters, False), {"known_at": known}, reader)
+        ],
         notes=[*notes, *(["nothing differs"] if not total else [])],
     )
     emit(view, out)
@@ -243,15 +245,33 @@ def diff_command(
 @click.command(
     "history",
     epilog=examples(
-        "history H100-SXM --provider lambda --since 90d", "history --gpu H100:8 -o csv", "history rtx4090 --plot"
+        "history H100-SXM --provider lambda --since 90d",
+        "history --gpu H100:8 -o csv",
+        "history H100-SXM --every day --since 30d",
+        "history H100:8 --provider lambda --every hour --per offer --since 2d",
+        "history rtx4090 --plot",
+        "history H100 --every week --plot",
     ),
 )
 @filter_options(*MACHINE)
 @click.option("--offer", "offer_keys", multiple=True, metavar="KEYS", help="Only these offers, by their keys.")
-@click.option("--since", metavar="TIME", help="From then on: a day, a time, 90d.")
-@click.option("--until", metavar="TIME", help="Up to then.")
-@click.option("--known-at", metavar="TIME", help="What was believed then.")
-@click.option("--plot", is_flag=True, help="One line of bars for each offer instead of the rows.")
+@click.option(
+    "--every",
+    metavar="STEP",
+    shell_complete=completion(lambda: list(EVERY)),
+    help="One row for each hour, day, week or month instead, observed, carried, missing or failed.",
+)
+@click.option(
+    "--per",
+    metavar="WHAT",
+    shell_complete=completion(lambda: list(PER)),
+    help="With --every: gpu (its lowest and median price; the default) or offer.",
+)
+@since_option
+@until_option
+@as_of_option
+@known_at_option
+@click.option("--plot", is_flag=True, help="One line of bars for each offer, or as --per says, instead of the rows.")
 @limit_option
 @zone_option
 @output_options
@@ -261,8 +281,11 @@ def history_command(
     /,
     *,
     offer_keys: tuple[str, ...],
+    every: str | None,
+    per: str | None,
     since: str | None,
     until: str | None,
+    as_of: str | None,
     known_at: str | None,
     plot: bool,
     limit: int | None,
@@ -270,37 +293,51 @@ def history_command(
     out: Output,
     **asked: Any,
 ) -> None:
-    """Prices and stock over time, one row for each change: first, price, availability, not_observed, gone, back."""
+    """Prices and stock over time, one row for each change: first, price, availability, not_observed, gone, back.
+
+    With --every one row for each hour, day, week or month (UTC), as its end stood. Nothing is interpolated: a point is
+    observed, carried (the last accepted price, within the provider's window), failed or missing.
+    """
     from storage.lake import Lake
     from storage.series import history
 
-    now = datetime.now(UTC)
     keys = args.listed(offer_keys)
     if not asked["gpus"] and not asked["gpu"] and not asked["provider"] and not keys:
         raise UsageFault("history of what? Name a GPU, a --provider or an --offer, such as `gpufare history H100`")
+    if per and not every and not plot:
+        raise UsageFault("--per goes with --every or --plot, such as `gpufare history H100 --every day --per offer`")
     lake = Lake.open(settings(ctx).data)
+    when = times(lake.clock(datetime.now(UTC)), since=since, until=until, as_of=as_of, known_at=known_at)
+    span = when.asked()
     filters = build(lake, **asked, offer_keys=keys)
-    span = {
-        "since": args.moment(since, now) if since else None,
-        "until": args.moment(until, now, end_of_day=True) if until else None,
-        "known_at": args.moment(known_at, now, end_of_day=True) if known_at else None,
-    }
-    table = history(lake, filters, **span)
-    total = table.num_rows
     reader = args.zone(zone) if zone else None
-    usual = not asked["purchase"]
-    head = _header(described(filters, usual), span, reader)
-    if plot:
-        from gpufare.commands.plot import emit_plot
+    head = _header(described(filters, not asked["purchase"]), span, reader)
+    if every or plot:
+        from gpufare.commands.filled import emit_series, points, usual_step
 
-        emit_plot(table, span["since"], span["until"] or now, [head], sample=lake.origin != "live")
+        step = args.one_of("step", every, EVERY_WORDS) if every else usual_step(lake, when)
+        # A drawing of no step is that of the offers, and so is the series of offers that were named.
+        what = args.one_of("series", per, PER) if per else "offer" if keys or not every else "gpu"
+        series = points(lake, filters, step, what, when)
+        if plot:
+            from gpufare.commands.plot import emit_plot
+
+            emit_plot(series, step, what, when.at, [head], sample=lake.origin != "live")
+            return
+        emit_series(
+            series, step, what, head=head, span=when, query=filters.described(), sample=lake.origin != "live",
+            limit=limit, zone=reader, out=out,
+        )  # fmt: skip
         return
+    last_moment = min((at for at in (when.until, when.as_of) if at), default=None)
+    table = history(lake, filters, since=when.since, until=last_moment, known_at=when.known_at)
+    total = table.num_rows
     table, cut = first_rows(table, limit, out)
     view = View(
         "history",
         table,
         _history_columns(reader),
-        now,
+        when.at,
         query={**filters.described(), **args.effective(**span)},
         counts={"rows": table.num_rows, "total": total},
         sample=lake.origin != "live",

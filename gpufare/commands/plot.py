@@ -1,4 +1,4 @@
-"""`history --plot`: one line of bars for each offer, all on one scale of time and price."""
+"""`history --plot`: one line of bars for each offer or card, all on one scale of time and price."""
 
 from __future__ import annotations
 
@@ -18,33 +18,46 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BARS = "▁▂▃▄▅▆▇█"
-CELLS = 48
+CARRIED, MISSING, FAILED = "╌", "·", "x"
+LEGEND = f"{CARRIED} carried (the bar before it still stands), {MISSING} missing, {FAILED} failed"
+CELLS = 96
 MOST = 30
 
 
-def emit_plot(table: pa.Table, since: datetime | None, until: datetime, header: Sequence[str], *, sample: bool) -> None:
-    """Bars from the lowest to the highest price of the span; `·` where the offer was not to be seen."""
-    offers: dict[str, list[Row]] = {}
-    for row in rows_of(table):
-        offers.setdefault(row["offer_key"], []).append(row)
-    prices = [
-        row["usd_per_gpu_hour"] for rows in offers.values() for row in rows if row["usd_per_gpu_hour"] is not None
-    ]
-    start = since or min((rows[0]["observed_at"] for rows in offers.values()), default=until)
+def emit_plot(points: pa.Table, every: str, per: str, at: datetime, header: Sequence[str], *, sample: bool) -> None:
+    """A bar for each step in which a price was read, from the lowest to the highest price of the span.
+
+    What was carried is dashed; a step without a price is a gap, and one whose attempts failed says so.
+    """
+    rows = rows_of(points)
+    steps = sorted({row["period_start"] for row in rows})[-CELLS:]
+    lines: dict[object, list[Row]] = {}
+    for row in rows:
+        if row["period_start"] >= steps[0]:
+            key = row["offer_key"] if per == "offer" else (row["gpu"], row["form_factor"], row["purchase"])
+            lines.setdefault(key, []).append(row)
+    prices = [price for line in lines.values() for row in line if (price := row["usd_per_gpu_hour"]) is not None]
     low, high = (min(prices), max(prices)) if prices else (Decimal(0), Decimal(0))
-    lines = [{**rows[-1], "bars": bars(rows, start, until, low, high), "steps": rows} for rows in offers.values()]
-    shown = [
+    drawn = [{**line[-1], "bars": bars(line, steps, low, high), "points": line} for line in lines.values()]
+    machine = [
         Shown("PROVIDER", lambda row: text_of(row["provider"])),
         Shown("GPU", gpu_name),
         Shown("N", lambda row: share(row["gpu_count"]), "right"),
         Shown("REGION", region_name, drop=1, shrink=True),
-        Shown(f"{start:%Y-%m-%d} to {until:%Y-%m-%d}", lambda row: str(row["bars"])),
-        Shown("FROM", lambda row: money(_first(row["steps"])), "point"),
-        Shown("TO", lambda row: money(_first(reversed(row["steps"]))), "point"),
+    ]
+    card = [Shown("GPU", gpu_name), Shown("PURCHASE", lambda row: text_of(row["purchase"]), drop=1)]
+    when = f"{steps[0]:%Y-%m-%d} to {steps[-1]:%Y-%m-%d} by {every}" if steps else "nothing was seen"
+    shown = [
+        *(machine if per == "offer" else card),
+        Shown(when, lambda row: str(row["bars"])),
+        Shown("FIRST", lambda row: money(_first(row["points"])), "point"),
+        Shown("LAST", lambda row: money(_first(reversed(row["points"]))), "point"),
     ]
     scale = f"{BARS[0]} is {money(low)}, {BARS[-1]} is {money(high)} $/GPU-h" if prices else "no price was seen"
-    notes = [scale] + ([f"{MOST} offers of {len(lines)}; narrow the question"] if len(lines) > MOST else [])
-    view = View("plot", lines, shown, until, sample=sample, header=header, notes=notes, most=MOST)
+    notes = [f"{scale}; {LEGEND}"]
+    if len(lines) > MOST:
+        notes.append(f"{MOST} of {len(lines)} lines; narrow the question")
+    view = View("plot", drawn, shown, at, sample=sample, header=header, notes=notes, most=MOST)
     write_lines(render(view, Terminal.of(sys.stdout)))
 
 
@@ -52,15 +65,15 @@ def _first(rows: Iterable[Row]) -> Decimal | None:
     return next((row["usd_per_gpu_hour"] for row in rows if row["usd_per_gpu_hour"] is not None), None)
 
 
-def bars(rows: Sequence[Row], start: datetime, until: datetime, low: Decimal, high: Decimal) -> str:
-    """What the offer cost at the end of each of CELLS equal parts of the span."""
-    cells = []
-    for cell in range(1, CELLS + 1):
-        at = start + (until - start) * cell / CELLS
-        price = None
-        for row in rows:
-            if row["observed_at"] <= at:
-                # A step that tells only of stock keeps its price beside it; `gone` and `not_observed` have none.
-                price = row["usd_per_gpu_hour"]
-        cells.append("·" if price is None else BARS[int((price - low) / (high - low) * 7) if high > low else 3])
-    return "".join(cells)
+def bars(line: Sequence[Row], steps: Sequence[datetime], low: Decimal, high: Decimal) -> str:
+    """One sign for each step."""
+    at = {row["period_start"]: row for row in line}
+    return "".join(_sign(at.get(step), low, high) for step in steps)
+
+
+def _sign(row: Row | None, low: Decimal, high: Decimal) -> str:
+    if row is None:
+        return MISSING
+    if row["state"] == "observed" and (price := row["usd_per_gpu_hour"]) is not None:
+        return BARS[int((price - low) / (high - low) * 7) if high > low else 3]
+    return {"carried": CARRIED, "failed": FAILED}.get(row["state"], MISSING)
