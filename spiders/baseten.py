@@ -10,37 +10,20 @@ Quirk: prices are dollars a MINUTE. Instances without a GPU have no VRAM; prices
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from parsel import Selector
-
-from schemas.raw_offer import RawOffer
 from spiders.shared.base import Document
-from spiders.shared.shapes.html_table import HtmlTableSpider, words
-
-ROW = re.compile(
-    r"\b(?P<gpu>(?:RTX )?(?:PRO )?[A-Z]*\d+[A-Z]?)\s+(?P<vram>\d+ ?GiB) VRAM\b[^$]{0,60}?(?P<price>\$ ?[\d.]+\d)"
-)
+from spiders.shared.shapes.text_rows import TextRowsSpider
 
 
-class BasetenSpider(HtmlTableSpider):
+class BasetenSpider(TextRowsSpider):
     """Reads the GPU instances on the price page, wherever their rows stand."""
 
     name = "baseten"
     start_urls = ["https://www.baseten.co/pricing/"]
     documents = (Document(r"baseten\.co/pricing", "parse"),)
     anchors = ("GPU", "GiB VRAM", "$")
-
-    def read_page(self, page: Selector) -> Iterator[RawOffer]:
-        """The price of every row that names a GPU and its memory."""
-        for row in ROW.finditer(words(page.xpath("//body")[0])):
-            yield RawOffer(
-                purchase="on_demand",
-                price=row["price"],
-                currency="USD",
-                price_unit="instance-minute",
-                accelerator=row["gpu"],
-                gpu_count=1,
-                vram=row["vram"],
-                kind="serverless",
-            )
+    row = re.compile(
+        r"\b(?P<gpu>(?:RTX )?(?:PRO )?[A-Z]*\d+[A-Z]?)\s+(?P<vram>\d+ ?GiB) VRAM\b[^$]{0,60}?(?P<price>\$ ?[\d.]+\d)"
+    )
+    price_unit = "instance-minute"
+    kind = "serverless"

@@ -10,38 +10,21 @@ Quirk: a row says name, memory and two prices without labels of their own; price
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from parsel import Selector
-
-from schemas.raw_offer import RawOffer
 from spiders.shared.base import Document
-from spiders.shared.shapes.html_table import HtmlTableSpider, words
-
-ROW = re.compile(
-    r"(?P<gpu>(?:RTX |GTX )?(?:PRO )?[A-Z]*\d+\w*)\s+(?P<vram>\d+ ?GB)\s+"
-    r"(?P<price>\$ ?[\d,.]+) ?/ ?hr?\b\s+\$ ?[\d,.]+ ?/ ?hr?\b"
-)
+from spiders.shared.shapes.text_rows import TextRowsSpider
 
 
-class FalSpider(HtmlTableSpider):
+class FalSpider(TextRowsSpider):
     """Reads the GPUs on the price page, wherever their rows stand."""
 
     name = "fal"
     start_urls = ["https://fal.ai/pricing"]
     documents = (Document(r"fal\.ai/pricing", "parse"),)
     anchors = ("GPU", "/h", "GB")
-
-    def read_page(self, page: Selector) -> Iterator[RawOffer]:
-        """The list price of every row that names a GPU, its memory and both prices."""
-        for row in ROW.finditer(words(page.xpath("//body")[0])):
-            yield RawOffer(
-                purchase="on_demand",
-                price=row["price"],
-                currency="USD",
-                price_unit="gpu-hour",
-                accelerator=row["gpu"],
-                gpu_count=1,
-                vram=row["vram"],
-                kind="serverless",
-            )
+    row = re.compile(
+        r"(?P<gpu>(?:RTX |GTX )?(?:PRO )?[A-Z]*\d+\w*)\s+(?P<vram>\d+ ?GB)\s+"
+        r"(?P<price>\$ ?[\d,.]+) ?/ ?hr?\b\s+\$ ?[\d,.]+ ?/ ?hr?\b"
+    )
+    price_unit = "gpu-hour"
+    kind = "serverless"

@@ -10,37 +10,21 @@ Quirk: functions with a GPU can be preempted and cannot be kept from it, so ever
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from parsel import Selector
-
-from schemas.raw_offer import RawOffer
 from spiders.shared.base import Document
-from spiders.shared.shapes.html_table import HtmlTableSpider, words
-
-ROW = re.compile(
-    r"(?:Nvidia|NVIDIA|AMD) (?P<gpu>[A-Za-z]+[\w ]*?)(?:,? (?P<vram>\d+ ?GB))?\s+(?P<price>\$ ?[\d.]+) ?/ ?sec\b"
-)
+from spiders.shared.shapes.text_rows import TextRowsSpider
 
 
-class ModalSpider(HtmlTableSpider):
+class ModalSpider(TextRowsSpider):
     """Reads the GPUs on the price page, wherever their rows stand."""
 
     name = "modal"
     start_urls = ["https://modal.com/pricing"]
     documents = (Document(r"modal\.com/pricing", "parse"),)
     anchors = ("GPU", "Nvidia", "sec")
-
-    def read_page(self, page: Selector) -> Iterator[RawOffer]:
-        """The price of every row that names a GPU and dollars a second."""
-        for row in ROW.finditer(words(page.xpath("//body")[0])):
-            yield RawOffer(
-                purchase="spot",
-                price=row["price"],
-                currency="USD",
-                price_unit="gpu-second",
-                accelerator=row["gpu"],
-                gpu_count=1,
-                vram=row["vram"],
-                kind="serverless",
-            )
+    row = re.compile(
+        r"(?:Nvidia|NVIDIA|AMD) (?P<gpu>[A-Za-z]+[\w ]*?)(?:,? (?P<vram>\d+ ?GB))?\s+(?P<price>\$ ?[\d.]+) ?/ ?sec\b"
+    )
+    price_unit = "gpu-second"
+    kind = "serverless"
+    purchase = "spot"

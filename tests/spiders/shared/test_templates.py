@@ -35,6 +35,7 @@ ANSWERS = {
     "paged_json": json.dumps({"items": [RECORD], "next": None, "total": 1}).encode(),
     "html_table": TABLE,
     "embedded_json": b'<html><script>let price = {"plans": %s}; // gpu</script></html>' % json.dumps([RECORD]).encode(),
+    "text_rows": TABLE,
     "browser": TABLE,
 }
 
