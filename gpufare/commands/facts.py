@@ -21,7 +21,7 @@ from gpufare.commands.options import (
     write_lines,
 )
 from gpufare.commands.parse import parse_command
-from table.cells import UNKNOWN
+from table.cells import UNKNOWN, text_of
 from table.jsontext import dumps
 from table.view import Row, Shown, View, column
 
@@ -46,7 +46,8 @@ def providers_command(*, names: tuple[str, ...], facts: bool, out: Output) -> No
     """Providers: how each is reached, how often, what its terms say, how well its reading is proved."""
     from schemas.providers import providers
 
-    wanted = [args.provider(name) for name in args.listed(names)] or list(providers())
+    every = sorted(providers(), key=lambda slug: providers()[slug].status != "active")
+    wanted = [args.provider(name) for name in args.listed(names)] or every
     rows = list(_facts(wanted) if facts else _providers(wanted))
     if facts:
         shown = [column(name) for name in ("provider", "fact", "value")]
@@ -56,14 +57,19 @@ def providers_command(*, names: tuple[str, ...], facts: bool, out: Output) -> No
             column("provider"),
             column("title", drop=6),
             column("segment", drop=3),
-            column("access"),
-            column("cadence", drop=4),
-            Shown("FRESH", lambda row: f"{row['fresh_for_h']}h", "right", drop=5),
-            column("proof", drop=2),
+            Shown("ACCESS", _of_collected("access"), name="access"),
+            Shown("CADENCE", _of_collected("cadence"), drop=4, name="cadence"),
+            Shown("FRESH", lambda row: f"{row['fresh_for_h']}h" if row["status"] == "active" else "-", "right", drop=5),
+            Shown("PROOF", _of_collected("proof"), drop=2, name="proof"),
             column("asked"),
         ]
     view = View("facts" if facts else "providers", rows, shown, datetime.now(UTC), counts={"rows": len(rows)})
     emit(view, out)
+
+
+def _of_collected(name: str) -> Callable[[Row], str]:
+    """What holds of a provider only while it is collected."""
+    return lambda row: text_of(row[name]) if row["status"] == "active" else "-"
 
 
 def _providers(slugs: Iterable[str]) -> Iterator[Row]:

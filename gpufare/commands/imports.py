@@ -38,6 +38,7 @@ A mapping says whose history a CSV is, and what its columns mean:
   region = "region"
   purchase = "kind"
   price = "usd"
+  ram = "memory"
   [constants]
   currency = "USD"
   price_unit = "instance-hour"

@@ -37,9 +37,10 @@ def offer_columns() -> list[str]:
     """What `--columns` of offers takes."""
     from schemas.offer import Offer
     from schemas.record import columns
+    from storage.figures import UNIT_PRICES
     from storage.query import FACT_COLUMNS
 
-    return [*columns(Offer), "age_s", "stale", "carried_forward", *FACT_COLUMNS]
+    return [*columns(Offer), "age_s", "stale", "carried_forward", *FACT_COLUMNS, *UNIT_PRICES]
 
 
 def _sorts() -> list[str]:
@@ -58,13 +59,15 @@ def _sorts() -> list[str]:
         "offers H100 --as-of 2026-11-29 -o json",
         "offers H100:8 --network infiniband --network-gbps 400.. --has ssh,persistent-disk",
         "offers rtx4090 --disk 200",
+        "offers --vram 80.. --sort usd_per_bf16_tflop_hour --columns +usd_per_gib_hour,usd_per_gbs_hour",
         "offers H100 --explain",
     ),
 )
 @filter_options(*MACHINE, *HARDWARE)
 @click.option(
     "--sort", default="usd_per_gpu_hour", metavar="KEY", shell_complete=completion(_sorts),
-    help="usd_per_gpu_hour, price, spot, vram, total_vram, count, provider, gpu, region, age, availability.",
+    help="usd_per_gpu_hour, price, spot, vram, total_vram, count, provider, gpu, region, age, availability,"
+    " usd_per_gib_hour, usd_per_bf16_tflop_hour, usd_per_gbs_hour.",
 )  # fmt: skip
 @click.option("--disk", type=click.FloatRange(min=0), metavar="GIB", help="Count a disk of this size into the price.")
 @limit_option
@@ -104,11 +107,15 @@ def offers_command(
     at = args.moment(as_of, now, end_of_day=True) if as_of else None
     known = args.moment(known_at, now, end_of_day=True) if known_at else None
     reader = args.zone(zone) if zone else None
-    answer = offers(lake, filters, now=now, as_of=at, known_at=known, sort=key, limit=most_rows(limit, out))
+    wanted = args.columns(columns, offer_columns(), shown_offers.USUAL) if columns else None
+    answer = offers(
+        lake, filters, now=now, as_of=at, known_at=known, sort=key, limit=most_rows(limit, out),
+        unit_prices=wanted or (),
+    )  # fmt: skip
     view = offers_view(
         answer,
         filters,
-        columns=args.columns(columns, offer_columns(), shown_offers.USUAL) if columns else None,
+        columns=wanted,
         adds=bool(columns) and columns[0].startswith("+"),
         usual_purchase=not asked["purchase"],
         zone=reader,
@@ -137,15 +144,20 @@ def offers_view(
 
     `arrow`: as an Arrow table, which rows do without.
     """
+    from storage.figures import UNIT_PRICES
+
     data: Any = answer.table if arrow else answer.rows
-    known = offer_columns()
     names = list(shown_offers.USUAL)
     if columns is None:
         names += [name for field, name in SHOWN_FOR.items() if getattr(filters, field)]
     if answer.sort == "spot":
         names.insert(names.index("usd_per_gpu_hour"), "spot_usd_per_gpu_hour")
+    if answer.sort in UNIT_PRICES:
+        names.insert(names.index("usd_per_gpu_hour"), answer.sort)
     if columns is not None:
         names = columns
+    units = [name for name in UNIT_PRICES if name in names]
+    known = [name for name in offer_columns() if name not in UNIT_PRICES or name in units]
     written = None
     if columns is not None:
         written = [name for name in columns if name in known]
@@ -157,6 +169,10 @@ def offers_view(
         notes.append(f"{rows} rows of {answer.total}; --limit {answer.total} shows all")
     if answer.total == 0:
         notes.append(_nothing(answer))
+    if units:
+        notes.append(
+            "TFLOPS (dense BF16) and GB/s are those of schemas/gpus.csv; `gpufare gpus` tells each one's source"
+        )
     return View(
         "offers",
         data,
