@@ -72,6 +72,10 @@ def _or_dash(name: str) -> Callable[[Row], str]:
     return lambda row: text_of(row[name]) if row.get(name) else "-"
 
 
+def _unit_price(heading: str, name: str) -> Shown:
+    return Shown(heading, lambda row: money(row.get(name)), "point", drop=2, name=name)
+
+
 SHOWN: dict[str, Shown] = {
     "rank": Shown("#", lambda row: str(row.get("rank", UNKNOWN)), "right", name="rank"),
     "gpu": Shown("GPU", gpu_name, shrink=True, name="gpu"),
@@ -80,6 +84,9 @@ SHOWN: dict[str, Shown] = {
     "usd_per_gpu_hour": Shown(
         "$/GPU-h", lambda row: money(row.get("usd_per_gpu_hour")), "point", name="usd_per_gpu_hour"
     ),
+    "usd_per_gib_hour": _unit_price("$/GiB-h", "usd_per_gib_hour"),
+    "usd_per_bf16_tflop_hour": _unit_price("$/TFLOP-h", "usd_per_bf16_tflop_hour"),
+    "usd_per_gbs_hour": _unit_price("$/(GB/s)-h", "usd_per_gbs_hour"),
     "usd_per_hour": Shown("$/h", lambda row: money(row.get("usd_per_hour")), "point", drop=5, name="usd_per_hour"),
     "purchase": Shown("PURCHASE", _text("purchase"), drop=3, name="purchase"),
     "term_months": Shown(
