@@ -86,9 +86,11 @@ class OciSpider(ProviderSpider):
 
 
 def pay_as_you_go(part: dict[str, Any]) -> Decimal | None:
-    """The one price, None where none is told. Raises SchemaDrift on several, and on a currency not asked for."""
+    """The one price, None where none is told. Raises SchemaDrift on several, a currency not asked for, no number."""
     localized = part["currencyCodeLocalizations"]
     prices = [p["value"] for local in localized for p in local["prices"] if p["model"] == "PAY_AS_YOU_GO"]
     if {local["currencyCode"] for local in localized} - {"USD"} or len(prices) > 1:
         raise SchemaDrift(f"expected one price in USD for part {part['partNumber']}, got {localized}")
+    if not all(isinstance(price, int | Decimal) for price in prices):
+        raise SchemaDrift(f"expected a number as price of part {part['partNumber']}, got {prices[0]!r}")
     return Decimal(prices[0]) if prices else None

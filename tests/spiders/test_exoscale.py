@@ -53,3 +53,15 @@ def test_u20_a_price_of_zero_is_told_and_no_offer(replay: Any) -> None:
     read = replay("exoscale", NIGHT, zero)
     assert [reject.raw.instance_type for reject in read.rejects] == ["gpua30.huge"]
     assert len(read.offers) == 25
+
+
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
+    for price in ("soon", "-12.5", True):
+
+        def broken(url: str, body: Any, price: Any = price) -> Any:
+            body["usd"]["running_gpua30_huge"] = price
+            return body
+
+        read = replay("exoscale", NIGHT, broken)
+        assert [reject.raw.instance_type for reject in read.rejects] == ["gpua30.huge"]
+        assert len(read.offers) == 25

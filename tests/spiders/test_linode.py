@@ -71,3 +71,10 @@ def test_f03_a_type_without_its_regional_prices_fails_loudly(failing: Any) -> No
 
     report = failing("linode", NIGHT, keyless)
     assert (report.error_class, "region_prices" in report.error) == ("SchemaDrift", True)
+
+
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
+    for price in ("soon", -1.53, True):
+        read = replay("linode", NIGHT, types_with("g2-gpu-rtx4000a1-m", price={"hourly": price, "monthly": 0}))
+        assert [reject.raw.instance_type for reject in read.rejects] == ["g2-gpu-rtx4000a1-m"]
+        assert len(read.offers) == 12

@@ -110,3 +110,16 @@ def test_d06_the_order_of_the_answers_changes_nothing(replay: Any) -> None:
         return body
 
     assert rows(shuffled) == rows()
+
+
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
+    below = [{"currencyCode": "USD", "prices": [{"model": "PAY_AS_YOU_GO", "value": -10}]}]
+    read = replay("oci", NIGHT, edited(part="B98415", currencyCodeLocalizations=below))
+    assert {reject.raw.sku for reject in read.rejects} == {"B98415"}
+    assert len(read.offers) == len([o for o in replay("oci", NIGHT).offers if o.gpu != "H100"])
+
+
+def test_a_malformed_price_in_words_fails_by_its_part(failing: Any) -> None:
+    worded = [{"currencyCode": "USD", "prices": [{"model": "PAY_AS_YOU_GO", "value": "soon"}]}]
+    report = failing("oci", NIGHT, edited(part="B98415", currencyCodeLocalizations=worded))
+    assert (report.error_class, "B98415, got 'soon'" in report.error) == ("SchemaDrift", True)

@@ -65,3 +65,10 @@ def test_another_unit_is_told_and_no_offer(replay: Any) -> None:
     read = replay("stackit", NIGHT, skus_with("n2.14d.g1", unitBilling="per fortnight"))
     assert [reject.raw.instance_type for reject in read.rejects] == ["n2.14d.g1"]
     assert len(read.offers) == 4
+
+
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
+    for price in ("soon", "-1.74", ""):
+        read = replay("stackit", NIGHT, skus_with("n2.14d.g1", price=price))
+        assert [reject.raw.instance_type for reject in read.rejects] == ["n2.14d.g1"]
+        assert len(read.offers) == 4

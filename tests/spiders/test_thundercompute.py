@@ -42,7 +42,7 @@ def test_the_mode_is_a_tier_where_the_key_names_one(replay: Any) -> None:
     assert {o.tier for o in replay("thundercompute", NIGHT).offers} == {None}
 
 
-def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     def broken(url: str, body: Any) -> Any:
         if url.endswith("pricing"):
             body["pricing"]["l40_x1"] = -1
