@@ -46,7 +46,12 @@ def _read(paths: list[Path], peer: Peer, wanted: str, provider: str | None, obse
     seen: dict[tuple[str, datetime], str] = {}
     for piece in pieces(paths, wanted):
         cloud = piece.path.parent.name if peer.name == "skypilot" else Path(piece.name).stem
-        slug = provider or _slug(peer, cloud, piece)
+        slug = provider or peer.clouds.get(cloud)
+        if slug is None:
+            if piece.path in paths and piece.path.suffix != ".zip":
+                raise Unusable(_unknown(peer, cloud, piece))
+            skipped[f"{cloud} is no provider that gpufare knows"] += piece.content.count(b"\n") - 1
+            continue
         at = observed_at or day_of(piece.path, piece.written)
         if at is None:
             raise Unusable(f"{piece.shown}: nothing tells its day; name it with --observed-at 2026-08-10T02:00Z")
@@ -57,15 +62,15 @@ def _read(paths: list[Path], peer: Peer, wanted: str, provider: str | None, obse
         seen[slug, at] = piece.shown
         read = _gpuhunt if peer.name == "gpuhunt" else _skypilot
         tables += [told(columns, slug, at, rows) for columns, rows in read(piece, slug, skipped)]
+    if not tables:
+        raise Unusable(f"{', '.join(map(str, paths))}: {'; '.join(skipped)}; name the provider with --provider")
     return together(tables, skipped)
 
 
-def _slug(peer: Peer, cloud: str, piece: Piece) -> str:
-    if cloud in peer.clouds:
-        return peer.clouds[cloud]
+def _unknown(peer: Peer, cloud: str, piece: Piece) -> str:
     near = difflib.get_close_matches(cloud, list(peer.clouds), n=1)
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(peer.clouds)}"
-    raise Unusable(f"{piece.shown}: {peer.title} has no provider {cloud!r} that gpufare knows; {hint} (--provider)")
+    return f"{piece.shown}: {peer.title} has no provider {cloud!r} that gpufare knows; {hint} (--provider)"
 
 
 Columns = tuple[dict[str, "pa.ChunkedArray | pa.Array"], int]

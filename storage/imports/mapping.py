@@ -114,17 +114,16 @@ def _read(path: Path, told: dict[str, Any], version: str) -> Mapping:
     for name in ("columns", "constants", "units"):
         for key, value in names[name].items():
             _text(path, f"{name}.{key}", value)
-    for key, words in names["words"].items():
-        if key not in names["columns"]:
-            raise MappingError(f"{path}: words.{key} without columns.{key}")
-        for word, value in (words if isinstance(words, dict) else {"": words}).items():
-            _text(path, f"words.{key}.{word}", value)
+    _translations(path, names)
     twice = sorted(set(names["columns"]) & set(names["constants"]))
     if twice:
         raise MappingError(f"{path}: {twice[0]} stands under columns and under constants; keep one")
     lacking = [name for name in NEEDED if name not in names["columns"] | names["constants"]]
     if lacking:
         raise MappingError(f"{path}: {lacking[0]} is missing; name its column under [columns] or say it in [constants]")
+    delimiter = file.get("delimiter", ",")
+    if not isinstance(delimiter, str) or len(delimiter) != 1:
+        raise MappingError(f"{path}: file.delimiter must be one sign, came {delimiter!r}")
     skip = {key: tuple(values) for key, values in names["skip"].items() if isinstance(values, list)}
     if len(skip) != len(names["skip"]):
         raise MappingError(f"{path}: [skip] holds lists, as region = ['cn-north-1']")
@@ -133,13 +132,24 @@ def _read(path: Path, told: dict[str, Any], version: str) -> Mapping:
         observed_at=_text(path, "file.observed_at", file.get("observed_at")),
         provider=file.get("provider"),
         provider_column=file.get("provider_column"),
-        delimiter=file.get("delimiter", ","),
+        delimiter=delimiter,
         columns=names["columns"],
         constants=names["constants"],
         words=names["words"],
         units=names["units"],
         skip=skip,
     )
+
+
+def _translations(path: Path, names: dict[str, dict[str, Any]]) -> None:
+    """Words and units belong to columns; a word is told in another."""
+    for name in ("words", "units"):
+        for key in names[name]:
+            if key not in names["columns"]:
+                raise MappingError(f"{path}: {name}.{key} without columns.{key}")
+    for key, words in names["words"].items():
+        for word, value in (words if isinstance(words, dict) else {"": words}).items():
+            _text(path, f"words.{key}.{word}", value)
 
 
 def _table(path: Path, told: dict[str, Any], name: str) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv as rows_of
 import gzip
 import io
 import re
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -94,8 +96,11 @@ def _opened(file: Path, named: bool) -> Iterator[Piece]:
     elif file.suffix == ".csv":
         yield Piece(file, file.name, _bounded(file, file.stat().st_size, file.read_bytes))
     elif file.name.endswith(".csv.gz"):
-        with gzip.open(file) as unpacked:
-            content = unpacked.read(LARGEST + 1)
+        try:
+            with gzip.open(file) as unpacked:
+                content = unpacked.read(LARGEST + 1)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise Unusable(f"{file}: expected a packed CSV, but {' '.join(str(error).split())}") from error
         yield Piece(file, file.name.removesuffix(".gz"), _bounded(file, len(content), lambda: content))
     elif named:
         raise Unusable(f"{file}: expected .csv, .csv.gz or .zip")
@@ -108,7 +113,7 @@ def _zipped(file: Path) -> Iterator[Piece]:
                 if entry.filename.endswith(".csv"):
                     content = _bounded(file, entry.file_size, partial(whole.read, entry))
                     yield Piece(file, Path(entry.filename).name, content, datetime(*entry.date_time, tzinfo=UTC))
-    except (zipfile.BadZipFile, ValueError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, EOFError) as error:  # RuntimeError: a password
         raise Unusable(f"{file}: expected a zip of CSV files, but {' '.join(str(error).split())}") from error
 
 
@@ -139,10 +144,11 @@ def as_text(piece: Piece, needed: list[str], delimiter: str = ",") -> pa.Table:
     from pyarrow import csv
 
     header = piece.content.partition(b"\n")[0].decode("utf-8-sig", "replace").strip("\r\n")
-    names = [name.strip().strip('"') for name in header.split(delimiter)]
-    missing = [name for name in needed if name not in names]
-    if missing:
-        raise Unusable(f"{piece.shown}: expected the column {missing[0]!r}, came {', '.join(names)[:200]}")
+    names = next(rows_of.reader([header], delimiter=delimiter), [])
+    for name in needed:
+        if names.count(name) != 1:
+            expected = "the column" if name not in names else "once the column"
+            raise Unusable(f"{piece.shown}: expected {expected} {name!r}, came {', '.join(names)[:200]}")
     try:
         return csv.read_csv(
             io.BytesIO(piece.content),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import zipfile
 from collections import Counter, defaultdict
@@ -113,7 +114,7 @@ def test_real_history(
     assert {row["cause"] for row in causes} <= {"market", "coverage"}
 
     assert (result.rejected, result.withheld, result.quarantined) == (Counter(), 0, 0)
-    with __import__("gzip").open(full, "rt") as lines:
+    with gzip.open(full, "rt") as lines:
         assert result.offers == sum(1 for _ in lines) - 1
     assert verify(lake).whole
     scrape = lake.visible()[0]
@@ -530,9 +531,16 @@ def test_skypilot(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "vms.csv").write_text(SKYPILOT)
     (folder / "images.csv").write_text("Tag,Region\n")
+    (folder.parent / "scp").mkdir()
+    (folder.parent / "scp" / "vms.csv").write_text(SKYPILOT)
     lake = new_lake(tmp_path / "s")
     result = bring(lake, read_skypilot([tmp_path / "2026-08-10"]), source_of("skypilot"))
-    assert result.skipped == {"no GPU": 1, "price of the card without its machine": 1, "no price": 1}
+    assert result.skipped == {
+        "no GPU": 1,
+        "price of the card without its machine": 1,
+        "no price": 1,
+        "scp is no provider that gpufare knows": 4,
+    }
     (scrape,) = lake.visible()
     assert scrape.observed_at == datetime(2026, 8, 10, tzinfo=UTC)
     rows = {r["purchase"]: r for r in lake.snapshot(scrape.scrape_id).to_pylist()}
@@ -566,6 +574,10 @@ def test_what_no_catalogue_tells_is_asked_for(tmp_path: Path) -> None:
         ("aws.csv", GPUHUNT.replace(",8,H100", ",many,H100").encode(), "gpu_count"),
         ("aws.csv", (GPUHUNT + "too,few\n").encode(), "Expected 12 columns"),
         ("aws.zip", b"PK no zip", "expected a zip"),
+        ("aws.csv", GPUHUNT.replace("disk_size", "price").encode(), "expected once the column 'price'"),
+        ("aws.csv", GPUHUNT.encode().replace(b"us-east-1", b"us-\xff"), "UTF8"),
+        ("aws.csv.gz", gzip.compress(GPUHUNT.encode())[:60], "expected a packed CSV"),
+        ("aws.csv.gz", b"no gzip", "expected a packed CSV"),
         ("aws.parquet", b"", "expected .csv, .csv.gz or .zip"),
     ],
 )
@@ -602,6 +614,8 @@ def test_a_provider_that_nobody_knows(tmp_path: Path, write: Callable[..., tuple
         ('currency = "USD"', 'currency = "USD"\nprice = "1"', "price stands under columns and under constants"),
         ('place = ["test"]', 'place = "test"', "[skip] holds lists"),
         ("[source]", "[sources]", "unknown key sources; did you mean source?"),
+        ('ram = "GiB"', 'vcpus = "GiB"', "units.vcpus without columns.vcpus"),
+        ('provider = "hyperbolic"', 'provider = "hyperbolic"\ndelimiter = ";;"', "file.delimiter must be one sign"),
         ("[units]", "[units", "Expected ']'"),
     ],
 )
