@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 from dataclasses import dataclass
+from decimal import InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,7 @@ def place(error: BaseException) -> str:
 
 def line(error: BaseException, tail: str = "", *, named: bool = False) -> str:
     """An error as one line."""
-    text = " ".join(str(error).split())
+    text = "a text that is no number" if isinstance(error, InvalidOperation) else " ".join(str(error).split())
     name = _name(error)
     told = f"{name}: {text}" if named and text else text or name
     return told[:LONGEST] + tail

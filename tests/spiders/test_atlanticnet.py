@@ -36,7 +36,7 @@ def test_another_system_is_told(replay: Any) -> None:
     assert {o.os for o in read.offers} == {"linux", "windows"}
 
 
-def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     read = replay("atlanticnet", NIGHT, lambda url, body: body.replace('"price": 3.941', '"price": -1'))
     assert (len(read.offers), [reject.raw.instance_type for reject in read.rejects]) == (2, ["AH100NVL.240GB"])
 

@@ -20,6 +20,6 @@ def test_shares_of_a_card_cpus_and_models_are_no_offers(replay: Any) -> None:
     assert not {Decimal("0.0625"), Decimal("0.00058"), Decimal("0.10")} & {o.price for o in read.offers}
 
 
-def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     read = replay("baseten", NIGHT, lambda url, body: body.replace("$0.01414", "$0.00000"))
     assert (len(read.offers), [reject.raw.accelerator for reject in read.rejects]) == (5, ["L4"])

@@ -17,6 +17,6 @@ def test_prices_are_by_the_second_of_one_gpu(replay: Any) -> None:
     }
 
 
-def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     read = replay("beam", NIGHT, lambda url, body: body.replace("$0.000292", "$0.000000"))
     assert (len(read.offers), [reject.raw.accelerator for reject in read.rejects]) == (2, ["A10G"])

@@ -33,7 +33,7 @@ def test_no_free_gpu_is_sold_out_and_a_machine_without_gpu_is_no_offer(replay: A
 
 
 @pytest.mark.parametrize("part", ["gpuPriceHr", "vcpuPriceHr", "memoryGibPriceHr"])
-def test_a_part_whose_price_is_no_amount_refuses_the_machine_alone(replay: Any, part: str) -> None:
+def test_a_malformed_price_of_a_part_refuses_the_machine_alone(replay: Any, part: str) -> None:
     def change(url: str, body: Any) -> Any:
         body["machineTypes"][0][part]["value"] = "-0.5"
         return body

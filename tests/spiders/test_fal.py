@@ -33,6 +33,6 @@ def test_a_row_that_stands_twice_is_one_offer(replay: Any) -> None:
     assert len(replay("fal", NIGHT, twice).offers) == 5
 
 
-def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     read = replay("fal", NIGHT, lambda url, body: body.replace("$6.25/h", "$0.00/h"))
     assert (len(read.offers), [reject.raw.accelerator for reject in read.rejects]) == (4, ["B200"])

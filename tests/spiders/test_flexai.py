@@ -25,6 +25,6 @@ def test_a_block_that_stands_twice_is_read_once(replay: Any) -> None:
     assert len(replay("flexai", NIGHT, twice).offers) == 3
 
 
-def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     read = replay("flexai", NIGHT, lambda url, body: body.replace('"price":"6.25"', '"price":"contact us"'))
     assert (len(read.offers), [reject.raw.accelerator for reject in read.rejects]) == (2, ["NVIDIA B200"])

@@ -41,7 +41,7 @@ def test_a_hidden_price_is_no_offer_and_no_capacity_is_sold_out(replay: Any) -> 
     assert of(read, "g3-ai-192-1536-12000-l40s-48-8").availability == "sold_out"
 
 
-def test_a_price_that_is_no_number_is_refused_alone(replay: Any) -> None:
+def test_a_malformed_price_is_refused_alone(replay: Any) -> None:
     def change(url: str, body: Any) -> Any:
         if "/virtual/" in url:
             body["results"][0]["price"]["price_per_hour"] = "n/a"

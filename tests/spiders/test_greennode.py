@@ -30,6 +30,6 @@ def test_decimals_with_a_comma_are_read(replay: Any) -> None:
     assert {o.disk_gib for o in replay("greennode", NIGHT).offers if o.gpu_count == 2} == {7.5 * 1024}
 
 
-def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     read = replay("greennode", NIGHT, lambda url, body: body.replace("$0.39", "$0.00"))
     assert (len(read.offers), [reject.raw.gpu_count for reject in read.rejects]) == (4, ["1/8"])

@@ -42,7 +42,7 @@ def test_a_preset_of_two_models_is_neither_of_them(replay: Any) -> None:
     assert four.accelerator_raw == "RTX 4090 + RTX 5090"
 
 
-def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     def broken(url: str, body: Any) -> Any:
         body[1]["hourly_price"] = -0.75
         return body

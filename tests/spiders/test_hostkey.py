@@ -34,7 +34,7 @@ def test_a_country_is_known_by_its_code(replay: Any) -> None:
     assert {(o.region, o.country) for o in replay("hostkey", NIGHT).offers} == {(c, c) for c in ("DE", "FI", "NL")}
 
 
-def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     def broken(url: str, body: Any) -> Any:
         body["presets"][0]["price"]["FI"]["EUR"] = "on request"
         return body

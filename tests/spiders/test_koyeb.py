@@ -35,7 +35,7 @@ def test_memory_of_several_gpus_is_their_total(replay: Any) -> None:
     assert (h200.gpu_count, h200.vram_gib, h200.usd_per_gpu_hour) == (2, 141, Decimal("1.5"))
 
 
-def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     read = replay("koyeb", NIGHT, lambda url, body: body.replace("$ 5.50", "$ 0.00"))
     assert (len(read.offers), [reject.raw.accelerator for reject in read.rejects]) == (8, ["B200"])
 

@@ -38,6 +38,6 @@ def test_without_a_column_by_the_month_there_is_the_price_on_demand(replay: Any)
     assert {o.purchase for o in read.offers} == {"on_demand"}
 
 
-def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     read = replay("krutrim", NIGHT, lambda url, body: body.replace("₹105 /hr", "₹0 /hr"))
     assert (len(read.offers), len(read.rejects)) == (4, 1)

@@ -27,6 +27,6 @@ def test_a_server_to_ask_for_is_no_offer(replay: Any) -> None:
     assert {o.gpu for o in replay("leadergpu", NIGHT).offers} == {"H100"}
 
 
-def test_a_price_that_is_none_is_told(replay: Any) -> None:
+def test_a_malformed_price_is_told(replay: Any) -> None:
     read = replay("leadergpu", NIGHT, lambda url, body: body.replace("€11,900", "€0"))
     assert (len(read.offers), len(read.rejects)) == (0, 1)

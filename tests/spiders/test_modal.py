@@ -26,6 +26,6 @@ def test_cpu_and_memory_are_no_offers(replay: Any) -> None:
     assert not {Decimal("0.0000131"), Decimal("0.00000222")} & {o.price for o in replay("modal", NIGHT).offers}
 
 
-def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     read = replay("modal", NIGHT, lambda url, body: body.replace("$0.001097", "$0.000000"))
     assert (len(read.offers), [reject.raw.accelerator for reject in read.rejects]) == (10, ["H100"])

@@ -21,7 +21,7 @@ def test_what_the_network_holds_is_not_what_is_free(replay: Any) -> None:
     assert {(o.availability, o.available_count) for o in offers} == {("unknown", None)}
 
 
-def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     def broken(url: str, body: Any) -> Any:
         if url.endswith(".json"):
             body["pageProps"]["content"]["options"][0]["pricePerHour"] = "soon"

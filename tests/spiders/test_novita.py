@@ -51,7 +51,7 @@ def test_normal_stock_is_available(replay: Any) -> None:
     assert (offer.availability, offer.flags) == ("available", None)
 
 
-def test_a_price_that_is_no_number_is_refused_alone(replay: Any) -> None:
+def test_a_malformed_price_is_refused_alone(replay: Any) -> None:
     for price in ("n/a", None, "-1"):
         read = replay("novita", NIGHT, first(price=price))
         assert (len(read.offers), len(read.rejects)) == (4, 2)

@@ -24,7 +24,7 @@ def test_stock_is_told_by_location_and_never_counted_by_size(replay: Any) -> Non
     }
 
 
-def test_a_price_that_is_no_number_is_refused_alone(replay: Any) -> None:
+def test_a_malformed_price_is_refused_alone(replay: Any) -> None:
     def change(url: str, body: Any) -> Any:
         if "metadata" in url:
             body["data"]["gpu"]["RTX_A6000"]["hourlyCost"] = "-"

@@ -29,7 +29,7 @@ def test_whose_capacity_it_is_is_not_made_up(replay: Any) -> None:
     assert {(o.segment, o.reseller_of) for o in replay("polaris", NIGHT).offers} == {("reseller", None)}
 
 
-def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     def broken(url: str, body: Any) -> Any:
         body["gpus"][1]["spot_per_hour"] = "soon"
         return body

@@ -54,6 +54,6 @@ def test_private_hosts_have_a_price_of_their_own(replay: Any) -> None:
     assert (host.price, host.tier, host.reseller_of) == (Decimal("0.33"), "community_cloud", "runpod")
 
 
-def test_a_price_below_zero_is_refused_alone(replay: Any) -> None:
+def test_a_malformed_price_is_refused_alone(replay: Any) -> None:
     read = replay("primeintellect", NIGHT, first(prices={"onDemand": -2.4, "currency": "USD"}))
     assert (len(read.offers), len(read.rejects)) == (5, 1)

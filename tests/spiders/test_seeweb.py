@@ -24,7 +24,7 @@ def test_memory_of_four_gpus_is_not_that_of_one(replay: Any) -> None:
     assert {o.vcpus for o in read.offers} == {None}
 
 
-def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     read = replay("seeweb", NIGHT, lambda url, body: body.replace("<span>1.61</span>", "<span>0.00</span>"))
     assert (len(read.offers), [reject.raw.term_months for reject in read.rejects]) == (11, [12])
 

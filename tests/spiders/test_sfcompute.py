@@ -39,7 +39,7 @@ def test_the_hour_asked_for_is_no_part_of_the_identity(replay: Any) -> None:
     assert nights[0] == nights[1]
 
 
-def test_a_price_that_is_none_is_refused_alone(replay: Any) -> None:
+def test_a_malformed_price_is_refused_alone(replay: Any) -> None:
     for price in ("n/a", -1):
         read = replay("sfcompute", NIGHT, first(price=price))
         assert (len(read.offers), len(read.rejects)) == (2, 1)

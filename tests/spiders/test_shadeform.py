@@ -57,7 +57,7 @@ def test_the_mount_in_the_gpu_s_name_goes_before_interconnect(replay: Any) -> No
     assert (unsaid.gpu, unsaid.form_factor) == ("H100", None)
 
 
-def test_a_price_that_is_none_is_refused_alone(replay: Any) -> None:
+def test_a_malformed_price_is_refused_alone(replay: Any) -> None:
     for price in (-5, "call us", 0):
         read = replay("shadeform", NIGHT, changed(hourly_price=price))
         assert (len(read.offers), len(read.rejects)) == (5, 2)

@@ -75,7 +75,7 @@ def test_an_unknown_family_is_read_by_its_remark_or_not_at_all(replay: Any) -> N
 
 
 @pytest.mark.parametrize(("price", "reason"), [(-1, "price -1 is not above zero"), (0, "price 0 is not above zero")])
-def test_a_price_that_is_none_is_a_reject_and_the_rest_stays(replay: Any, price: int, reason: str) -> None:
+def test_a_malformed_price_is_a_reject_and_the_rest_stays(replay: Any, price: int, reason: str) -> None:
     told = {"Price": {"UnitPrice": price, "UnitPriceDiscount": price, "ChargeUnit": "HOUR"}}
     read = replay("tencent", NIGHT, first(told))
     assert ([reject.reason for reject in read.rejects], len(read.offers)) == ([reason], 5)

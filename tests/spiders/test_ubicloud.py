@@ -46,7 +46,7 @@ def test_a_card_is_known_by_its_id(replay: Any) -> None:
     assert cards == {("20b5", "A100", "PCIe", 80), ("2901", "B200", None, 180)}
 
 
-def test_a_price_that_is_none_is_told_and_the_others_stay(replay: Any) -> None:
+def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     read = replay("ubicloud", NIGHT, lambda url, body: body.replace("0.0500000000", "-0.05"))
     assert (len(read.offers), [reject.reason for reject in read.rejects]) == (2, ["price -0.05 is not above zero"])
 

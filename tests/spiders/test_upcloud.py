@@ -45,7 +45,7 @@ def test_a_month_has_the_hours_that_are_charged_at_most() -> None:
     assert provider("upcloud").fact("hours_per_month") == 672
 
 
-def test_a_price_that_is_no_number_is_refused_alone(replay: Any) -> None:
+def test_a_malformed_price_is_refused_alone(replay: Any) -> None:
     for price in ("n/a", -1):
         read = replay("upcloud", NIGHT, first_price(price))
         assert (len(read.offers), len(read.rejects)) == (3, 1)
