@@ -106,6 +106,7 @@ class Ledger:
         *gpus: str,
         since: When = None,
         until: When = None,
+        known_at: When = None,
         after: str | None = None,
         everything: bool = False,
         arrow: bool = False,
@@ -126,6 +127,7 @@ class Ledger:
                 self._filters(gpus, filters, ()),
                 since=_moment(since, now),
                 until=_moment(until, now, end_of_day=True),
+                known_at=_moment(known_at, now, end_of_day=True),
                 after=after,
                 all=everything,
             )
@@ -137,30 +139,119 @@ class Ledger:
         since: When = None,
         until: When = None,
         known_at: When = None,
+        every: str | None = None,
+        per: Literal["gpu", "offer"] = "gpu",
         arrow: bool = False,
         **filters: Any,
     ) -> pd.DataFrame | pa.Table:
-        """Prices and stock over time: one row for each step of each offer.
+        """Prices and stock over time: one row for each step of each offer; see `storage.series.history`.
+
+        With `every` (hour, day, week, month) one row for each of these and card (its lowest and median price), or with
+        `per="offer"` each offer: observed, carried, missing or failed, never interpolated; see `storage.filled`.
 
         >>> frame = Ledger(store).history("H100-SXM", count="8", provider="hyperbolic")
         >>> [(event, float(price)) for event, price in frame[["event", "usd_per_gpu_hour"]].values.tolist()]
         [('first', 2.0), ('price', 1.6568)]
+        >>> frame = Ledger(store).history("H100-SXM", every="day", until="2026-12-01T06:00Z", provider="nebius")
+        >>> [(state, float(price)) for state, price in frame[["state", "usd_per_gpu_hour"]].values.tolist()][:2]
+        [('observed', 2.2), ('failed', 2.2)]
         """
+        from storage.filled import filled
         from storage.series import history
 
         now = self._lake.clock(datetime.now(UTC))
         with _plainly():
-            table = history(
-                self._lake,
-                self._filters(gpus, filters),
-                since=_moment(since, now),
-                until=_moment(until, now, end_of_day=True),
-                known_at=_moment(known_at, now, end_of_day=True),
-            )
+            wanted = self._filters(gpus, filters)
+            span = {
+                "since": _moment(since, now),
+                "until": _moment(until, now, end_of_day=True),
+                "known_at": _moment(known_at, now, end_of_day=True),
+            }
+            step: Any = None if every is None else args.one_of("step", every, ("hour", "day", "week", "month"))
+        if step is None:
+            table = history(self._lake, wanted, **span)
+        else:
+            table = filled(self._lake, wanted, every=step, per=per, now=now, **span)
         return self._given(table, arrow)
 
+    def index(
+        self,
+        *gpus: str,
+        since: When = None,
+        until: When = None,
+        as_of: When = None,
+        known_at: When = None,
+        rows: bool = False,
+        arrow: bool = False,
+        **filters: Any,
+    ) -> pd.DataFrame | pa.Table:
+        """Median, quartiles and lowest price by day, newest first; `rows`: those behind the figures, with what was left
+        out and why. Under three providers the figures are null; see `storage.index`.
+
+        >>> ledger = Ledger(store)
+        >>> frame = ledger.index("H100-SXM", since="2026-11-29", until="2026-11-29")
+        >>> frame[["providers", "offers", "stale"]].values.tolist()
+        [[3, 6, 1]]
+        >>> float(frame["median_usd_per_gpu_hour"][0]), float(frame["lowest_usd_per_gpu_hour"][0])
+        (2.175, 2.0)
+        >>> rows = ledger.index("H100-SXM", since="2026-11-29", until="2026-11-29", rows=True)
+        >>> sorted(rows[rows["left_out"].isna()]["provider"].unique())
+        ['hyperbolic', 'lambda', 'nebius']
+        """
+        from storage.index import index
+
+        wanted, when = self._asked(gpus, filters, since=since, until=until, as_of=as_of, known_at=known_at)
+        answer = index(self._lake, wanted, **when)
+        return self._given(answer.rows if rows else answer.table, arrow)
+
+    def ratio(
+        self,
+        *gpus: str,
+        since: When = None,
+        until: When = None,
+        as_of: When = None,
+        known_at: When = None,
+        rows: bool = False,
+        arrow: bool = False,
+        **filters: Any,
+    ) -> pd.DataFrame | pa.Table:
+        """Spot over on demand of each shape and its volatility; `rows`: day by day. See `storage.index.ratio`.
+
+        >>> frame = Ledger(store).ratio("V100", count="1")
+        >>> [(region, round(ratio, 3)) for region, ratio in frame[["region", "ratio"]].values.tolist()]
+        [('ap-east-1', 0.262), ('eu-west-1', 0.3), ('us-central-1', 0.351)]
+        """
+        from storage.index import ratio
+
+        wanted, when = self._asked(gpus, filters, since=since, until=until, as_of=as_of, known_at=known_at)
+        answer = ratio(self._lake, wanted, **when)
+        return self._given(answer.rows if rows else answer.table, arrow)
+
+    def stock(
+        self,
+        *gpus: str,
+        since: When = None,
+        until: When = None,
+        as_of: When = None,
+        known_at: When = None,
+        rows: bool = False,
+        arrow: bool = False,
+        **filters: Any,
+    ) -> pd.DataFrame | pa.Table:
+        """Share of scrapes in stock by provider, card, form factor and region; `rows`: the scrapes behind it.
+
+        >>> frame = Ledger(store).stock("rtx4090", provider="hyperbolic")
+        >>> frame[["in_stock_share", "told", "unknown", "absent", "scrapes"]].values.tolist()
+        [[0.5, 2.0, 0.0, 0.0, 2.0]]
+        """
+        from storage.stock import stock
+
+        wanted, when = self._asked(gpus, filters, since=since, until=until, as_of=as_of, known_at=known_at)
+        answer = stock(self._lake, wanted, **when)
+        return self._given(answer.rows if rows else answer.table, arrow)
+
     def diff(
-        self, earlier: When, later: When, *gpus: str, arrow: bool = False, **filters: Any
+        self, earlier: When, later: When, *gpus: str, known_at: When = None, arrow: bool = False, **filters: Any
     ) -> pd.DataFrame | pa.Table:
         """What differs between two days, each as its end stood: Change's columns with `what`.
 
@@ -172,11 +263,12 @@ class Ledger:
         now = self._lake.clock(datetime.now(UTC))
         with _plainly():
             first, second = (_moment(when, now, end_of_day=True) or now for when in (earlier, later))
-            answer = diff(self._lake, first, second, self._filters(gpus, filters, ()))
+            known = _moment(known_at, now, end_of_day=True)
+            answer = diff(self._lake, first, second, self._filters(gpus, filters, ()), known_at=known)
         return self._given(answer.table, arrow)
 
-    def status(self, *, arrow: bool = False) -> pd.DataFrame | pa.Table:
-        """Health of every provider.
+    def status(self, *, as_of: When = None, known_at: When = None, arrow: bool = False) -> pd.DataFrame | pa.Table:
+        """Health of every provider, now or `as_of` a moment.
 
         >>> frame = Ledger(store).status()
         >>> frame[frame["provider"] == "nebius"][["state", "error_class"]].values.tolist()
@@ -188,11 +280,18 @@ class Ledger:
 
         from storage.health import status
 
-        rows = [asdict(health) for health in status(self._lake, self._lake.clock(datetime.now(UTC)))]
+        now = self._lake.clock(datetime.now(UTC))
+        with _plainly():
+            then, known = (_moment(when, now, end_of_day=True) for when in (as_of, known_at))
+        rows = [asdict(health) for health in status(self._lake, now, as_of=then, known_at=known)]
         return self._given(pa.Table.from_pylist(rows), arrow)
 
-    def sql(self, statement: str, *, arrow: bool = False) -> pd.DataFrame | pa.Table:
+    def sql(
+        self, statement: str, *, as_of: When = None, known_at: When = None, arrow: bool = False
+    ) -> pd.DataFrame | pa.Table:
         """Read-only SQL over the documented views (`gpufare sql --views`). Raises ValueError.
+
+        `as_of` is the moment of offers_now; with `known_at` every view shows what was believed then.
 
         >>> question = "SELECT provider, count(*) AS n FROM offers_asof('2026-11-29') GROUP BY 1 ORDER BY 1"
         >>> Ledger(store).sql(question).values.tolist()[:2]
@@ -200,7 +299,23 @@ class Ledger:
         """
         from storage.views import sql
 
-        return self._given(sql(self._lake, statement, self._lake.clock(datetime.now(UTC))), arrow)
+        now = self._lake.clock(datetime.now(UTC))
+        with _plainly():
+            then, known = (_moment(when, now, end_of_day=True) for when in (as_of, known_at))
+        return self._given(sql(self._lake, statement, then or now, known), arrow)
+
+    def _asked(
+        self, gpus: Iterable[str], filters: dict[str, Any], *, since: When, until: When, as_of: When, known_at: When
+    ) -> tuple[Filters, dict[str, Any]]:
+        """Filters and moments of a question about a span. Raises ValueError."""
+        clock = self._lake.clock(datetime.now(UTC))
+        with _plainly():
+            return self._filters(gpus, filters), {
+                "now": min(_moment(as_of, clock, end_of_day=True) or clock, clock),
+                "since": _moment(since, clock),
+                "until": _moment(until, clock, end_of_day=True),
+                "known_at": _moment(known_at, clock, end_of_day=True),
+            }
 
     def _filters(
         self, gpus: Iterable[str], filters: dict[str, Any], usual_purchase: tuple[str, ...] = ("on_demand",)

@@ -75,19 +75,27 @@ def filled(
     the step in which it is first seen and ends with the one that finds it gone. Per card: usd_per_gpu_hour (lowest) and
     median_usd_per_gpu_hour over the offers that have a price, offers and providers (how many these are), how many
     offers are observed, carried, missing, failed, gone; the lowest one's provider, offer_key, observed_at, scrape_id
-    and recording_sha256. `state` and `reason` of a card are those of its lowest price.
+    and recording_sha256. `state` and `reason` of a card are those of its lowest price. Serverless offers are no
+    part of a card's series unless `filters.serverless`.
 
     Raises TooManyPoints.
     """
     end = min(until or now, now)
-    rows = _rows(lake, filters, every, since=since, end=end, known_at=known_at)
+    rows = _rows(lake, filters, every, since=since, end=end, known_at=known_at, everything=per == "offer")
     attempts = _attempts(lake, filters, every, end=end, known_at=known_at)
     points, steps = _points(rows, attempts, every, since, end)
     return points if per == "offer" else _by_card(lake, points, steps)
 
 
 def _rows(
-    lake: Lake, filters: Filters, every: str, *, since: datetime | None, end: datetime, known_at: datetime | None
+    lake: Lake,
+    filters: Filters,
+    every: str,
+    *,
+    since: datetime | None,
+    end: datetime,
+    known_at: datetime | None,
+    everything: bool,
 ) -> pa.Table:
     """One row for each offer and step in which it was seen: the last with a price, else the last.
 
@@ -95,6 +103,8 @@ def _rows(
     price.
     """
     where = asked.hardware(filters)
+    if not everything and not filters.serverless:
+        where.add("kind IS DISTINCT FROM 'serverless'")
     first = None if since is None else since - LOOK_BACK
     source = lake.relation(
         "snapshots",

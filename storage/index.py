@@ -50,7 +50,7 @@ FIGURES = {
     "p75_usd_per_gpu_hour": "quantile_cont(usd_per_gpu_hour, 0.75)",
     "lowest_usd_per_gpu_hour": "min(usd_per_gpu_hour)",
 }
-LEFT_OUT = ("outlier", "stale", "no_price", "withheld", "share_of_gpu")
+LEFT_OUT = ("outlier", "stale", "no_price", "withheld", "share_of_gpu", "serverless")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class IndexAnswer:
 
     table: day, gpu, form_factor, segment, purchase; median_, p25_, p75_, lowest_usd_per_gpu_hour (null under three
     providers, then `reason` says so); providers, offers (that count); carried (of these, not read on the day); outlier,
-    stale, no_price, withheld, share_of_gpu (left out, by reason); vram_gib_low, vram_gib_high (memory of one GPU that
-    the figure spans); status (provisional, final); index_version.
+    stale, no_price, withheld, share_of_gpu, serverless (left out, by reason); vram_gib_low, vram_gib_high
+    (memory of one GPU that the figure spans); status (provisional, final); index_version.
     rows: the combination, offer_key, provider, region, gpu_count, vram_gib, usd_per_gpu_hour, availability, left_out
     (null where it counts, else one of LEFT_OUT), deviations (robust, from the median), observed_at, scrape_id,
     recording_sha256, source_url, origin.
@@ -84,7 +84,8 @@ def index(
 ) -> IndexAnswer:
     """The index of each day (UTC) that the closed span touches; of a day that still runs, as of `now`.
 
-    Of the filters, `in_stock` keeps what was available or limited, `fractional` lets shares of a GPU in.
+    Of the filters, `in_stock` keeps what was available or limited, `fractional` lets shares of a GPU in,
+    `serverless` what is no machine of one's own.
     """
     combination = ", ".join(COMBINATION)
     rows = lake.query(
@@ -93,7 +94,8 @@ def index(
                 WHEN coalesce(list_contains(flags, $withheld), false) THEN 'withheld'
                 WHEN stale THEN 'stale'
                 WHEN usd_per_gpu_hour IS NULL THEN 'no_price'
-                WHEN gpu_count < 1 AND NOT $fractional THEN 'share_of_gpu' END AS kept_out,
+                WHEN gpu_count < 1 AND NOT $fractional THEN 'share_of_gpu'
+                WHEN kind = 'serverless' AND NOT $serverless THEN 'serverless' END AS kept_out,
                 CASE WHEN kept_out IS NULL THEN usd_per_gpu_hour END AS x
             FROM standing),
         middle AS (SELECT *, median(x) OVER g AS middle FROM priced WINDOW g AS (PARTITION BY day, {combination})),
@@ -110,6 +112,7 @@ def index(
             observed_at, scrape_id, recording_sha256, source_url, origin
         FROM scored ORDER BY day DESC, {_by(COMBINATION)}, usd_per_gpu_hour NULLS LAST, offer_key""",
         fractional=filters.fractional,
+        serverless=filters.serverless,
         **_params(filters, since, until, now, known_at),
     )
     used = "FILTER (WHERE left_out IS NULL)"
@@ -216,7 +219,7 @@ def _standing(lake: Lake, filters: Filters, since: datetime | None, until: datet
     source = lake.relation("snapshots", gpus=models, providers=providers, since=first, until=last)
     return f"""{with_visible(lake.relation("scrapes", providers=providers))},
         asked AS (SELECT scrape_id, provider, observed_at FROM visible WHERE observed_at <= $last),
-        days AS (SELECT d::DATE AS day, least(d + INTERVAL 1 DAY - INTERVAL 1 MICROSECOND, $now) AS moment,
+        days AS (SELECT d::DATE AS day, least(d + INTERVAL 1 DAY - INTERVAL 1 MICROSECOND, $last) AS moment,
                 d + (moment - d) / 2 AS middle
             FROM (SELECT unnest(generate_series(
                 date_trunc('day', coalesce($since, (SELECT min(observed_at) FROM asked))),
@@ -242,7 +245,6 @@ def _params(
         "known_at": known_at or END_OF_TIME,
         "withheld": WITHHELD,
         "since": since,
-        "now": now,
         "last": min(until or now, now),
         "slugs": slugs,
         "fresh_s": [fresh_for_h(slug) * 3600 for slug in slugs],

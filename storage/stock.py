@@ -55,6 +55,8 @@ def stock(
     """
     where = asked.hardware(filters)
     where.add("gpu IS NOT NULL")
+    if not filters.serverless:
+        where.add("kind IS DISTINCT FROM 'serverless'")
     providers = filters.providers or None
     last = min(until or now, now)
     models = [gpu.model for gpu in filters.gpus] or None

@@ -13,6 +13,7 @@ from gpufare import args
 from gpufare.cli import settings
 from gpufare.commands.filters import HARDWARE, MACHINE, build, filter_options
 from gpufare.commands.options import Output, emit, examples, output_options, zone_option
+from gpufare.commands.times import as_of_option, known_at_option, times
 from table.cells import UNKNOWN, instant, safe
 from table.view import Row, Shown, View, column, rows_of
 
@@ -27,11 +28,21 @@ WIDEST = 10
     ),
 )
 @filter_options(*MACHINE, *HARDWARE[:2], HARDWARE[3], HARDWARE[4])
-@click.option("--as-of", metavar="TIME", help="As it stood then: a day, a time, yesterday, 90d.")
+@as_of_option
+@known_at_option
 @zone_option
 @output_options
 @click.pass_context
-def coverage_command(ctx: click.Context, /, *, as_of: str | None, zone: str | None, out: Output, **wanted: Any) -> None:
+def coverage_command(
+    ctx: click.Context,
+    /,
+    *,
+    as_of: str | None,
+    known_at: str | None,
+    zone: str | None,
+    out: Output,
+    **wanted: Any,
+) -> None:
     """Providers by card: how many offers each has, and since when.
 
     `+` marks a card that a provider began to offer after we began to read it; the others came with its spider. Files
@@ -42,10 +53,11 @@ def coverage_command(ctx: click.Context, /, *, as_of: str | None, zone: str | No
 
     lake = Lake.open(settings(ctx).data)
     now = lake.clock(datetime.now(UTC))
-    at = args.moment(as_of, now, end_of_day=True) if as_of else now
+    when = times(now, as_of=as_of, known_at=known_at)
+    at = when.as_of or now
     reader = args.zone(zone) if zone else None
     filters = build(lake, **wanted, usual_purchase=())
-    table = coverage(lake, filters, as_of=at)
+    table = coverage(lake, filters, as_of=at, known_at=when.known_at)
     cells = rows_of(table)
     as_matrix = out.format == "table"
     rows, columns = matrix(cells, reader) if as_matrix else (cells, [column(name) for name in table.column_names])
@@ -59,7 +71,7 @@ def coverage_command(ctx: click.Context, /, *, as_of: str | None, zone: str | No
         rows,
         columns,
         at,
-        query=filters.described(),
+        query={**filters.described(), **args.effective(**when.asked())},
         counts=counts,
         sample=lake.origin != "live",
         header=[f"offers by provider and card, as of {instant(at, reader)}; + came after the provider did"],

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from storage.stock import StockAnswer
 
 VRAM, TOTAL_VRAM, VENDOR, SEGMENT, IN_STOCK = HARDWARE[0], HARDWARE[1], HARDWARE[3], HARDWARE[4], HARDWARE[5]
+SERVERLESS = click.option("--serverless", is_flag=True, help="Count what is no machine of your own, too.")
 NAMED = 10
 """outliers that a note names"""
 
@@ -46,7 +47,7 @@ NAMED = 10
         "index H100 --as-of 2026-11-29 --known-at 2026-11-30",
     ),
 )
-@filter_options(*MACHINE, VRAM, TOTAL_VRAM, VENDOR, SEGMENT, IN_STOCK)
+@filter_options(*MACHINE, VRAM, TOTAL_VRAM, VENDOR, SEGMENT, IN_STOCK, SERVERLESS)
 @since_option
 @until_option
 @as_of_option
@@ -110,7 +111,7 @@ def index_command(
         "stock H100 --rows",
     ),
 )
-@filter_options(*MACHINE, VRAM, TOTAL_VRAM, VENDOR, SEGMENT)
+@filter_options(*MACHINE, VRAM, TOTAL_VRAM, VENDOR, SEGMENT, SERVERLESS)
 @click.option("--days", type=click.IntRange(min=1), metavar="N", help="The last N days, as --since Nd.")
 @since_option
 @until_option

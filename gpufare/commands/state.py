@@ -14,6 +14,7 @@ import click
 from gpufare import args
 from gpufare.cli import UsageFault, settings
 from gpufare.commands.options import Output, emit, examples, first_rows, limit_option, output_options, zone_option
+from gpufare.commands.times import Times, as_of_option, known_at_option, times
 from table.cells import UNKNOWN, age, duration, instant, plain, safe, text_of
 from table.view import Row, Shown, View, column, rows_of
 
@@ -35,12 +36,30 @@ PROVENANCE = (
 )
 
 
-@click.command("show", epilog=examples("show hyperbolic:a3aa712c4c8f", "show a3aa71 -o json"))
+@click.command(
+    "show",
+    epilog=examples(
+        "show hyperbolic:a3aa712c4c8f",
+        "show a3aa71 -o json",
+        "show a3aa71 --as-of 2026-11-29 --known-at 2026-11-30",
+    ),
+)
 @click.argument("offer_key", metavar="OFFER_KEY")
+@as_of_option
+@known_at_option
 @zone_option
 @output_options
 @click.pass_context
-def show_command(ctx: click.Context, /, *, offer_key: str, zone: str | None, out: Output) -> None:
+def show_command(
+    ctx: click.Context,
+    /,
+    *,
+    offer_key: str,
+    as_of: str | None,
+    known_at: str | None,
+    zone: str | None,
+    out: Output,
+) -> None:
     """One offer with its provenance: where it was read, when, by which version, from which bytes.
 
     The key is the one that `offers -o json` gives; its beginning, with or without the provider, is enough where only
@@ -50,15 +69,17 @@ def show_command(ctx: click.Context, /, *, offer_key: str, zone: str | None, out
 
     lake = Lake.open(settings(ctx).data)
     now = lake.clock(datetime.now(UTC))
-    row = _last_seen(lake, _key(lake, offer_key))
-    row["age_s"] = (now - row["observed_at"]).total_seconds()
+    when = times(now, as_of=as_of, known_at=known_at)
+    row = _last_seen(lake, _key(lake, offer_key), when)
+    row["age_s"] = (when.at - row["observed_at"]).total_seconds()
     reader = args.zone(zone) if zone else None
     data: list[Row] = [row]
     shown: Sequence[Shown] = [column(name, reader) for name in row]
     if out.format in {"table", "markdown"}:
         data = [{"column": name, "value": _told(name, value, reader)} for name, value in row.items()]
         shown = [Shown("COLUMN", lambda r: str(r["column"])), Shown("VALUE", lambda r: str(r["value"]), shrink=True)]
-    emit(View("offer", data, shown, now, {"offer_key": row["offer_key"]}, {"rows": 1}, sample=_sample(lake)), out)
+    query = {"offer_key": row["offer_key"], **args.effective(**when.asked())}
+    emit(View("offer", data, shown, when.at, query, {"rows": 1}, sample=_sample(lake)), out)
 
 
 def _told(name: str, value: Any, zone: tzinfo | None) -> str:
@@ -91,7 +112,7 @@ def _key(lake: Lake, text: str) -> str:
     raise args.unknown("offer", text, distinct(lake, "offer_key"), "gpufare offers -o json")
 
 
-def _last_seen(lake: Lake, key: str) -> dict[str, Any]:
+def _last_seen(lake: Lake, key: str, when: Times) -> dict[str, Any]:
     """The offer as last accepted, what its scrape says, and whether the provider's current snapshot still has it."""
     from schemas.offer import Offer
     from schemas.record import columns
@@ -101,25 +122,44 @@ def _last_seen(lake: Lake, key: str) -> dict[str, Any]:
     rows = lake.query(
         f"""WITH {with_visible(lake.relation("scrapes"))}
         SELECT {names}, {", ".join(f"v.{name}" for name in PROVENANCE)},
-            v.observed_at = (SELECT max(observed_at) FROM visible l WHERE l.provider = v.provider) AS is_current
+            v.observed_at = (SELECT max(observed_at) FROM visible l
+                WHERE l.provider = v.provider AND l.observed_at <= $as_of) AS is_current
         FROM {lake.relation("snapshots")} o JOIN visible v USING (scrape_id)
-        WHERE offer_key = $key ORDER BY o.observed_at DESC LIMIT 1""",  # noqa: S608 - the key is a parameter
+        WHERE offer_key = $key AND o.observed_at <= $as_of
+        ORDER BY o.observed_at DESC LIMIT 1""",  # noqa: S608 - the key is a parameter
         key=key,
-        known_at=END_OF_TIME,
+        known_at=when.known_at or END_OF_TIME,
+        as_of=when.as_of or END_OF_TIME,
     )
+    if not rows.num_rows and (when.as_of or when.known_at):
+        raise UsageFault(
+            f"offer {key!r} stood in no accepted snapshot then; `gpufare history --offer {key}` tells when"
+        )
     if not rows.num_rows:
         raise UsageFault(f"offer {key!r} stands in no accepted snapshot; see `gpufare review`")
     return dict(rows_of(rows)[0])
 
 
-@click.command("status", epilog=examples("status", "status --exit-code -o json", "status hyperbolic"))
+@click.command(
+    "status", epilog=examples("status", "status --exit-code -o json", "status hyperbolic", "status --as-of 2026-11-29")
+)
 @click.argument("names", nargs=-1, metavar="[PROVIDER]...")
 @click.option("--exit-code", is_flag=True, help="Exit with 0 where all are fresh, 3 where some are stale, 5 failing.")
+@as_of_option
+@known_at_option
 @zone_option
 @output_options
 @click.pass_context
 def status_command(
-    ctx: click.Context, /, *, names: tuple[str, ...], exit_code: bool, zone: str | None, out: Output
+    ctx: click.Context,
+    /,
+    *,
+    names: tuple[str, ...],
+    exit_code: bool,
+    as_of: str | None,
+    known_at: str | None,
+    zone: str | None,
+    out: Output,
 ) -> None:
     """Health of every provider: last success, last attempt, failures in a row, rows against the median, time taken."""
     from storage.health import status
@@ -127,7 +167,8 @@ def status_command(
 
     lake = Lake.open(settings(ctx).data)
     now = lake.clock(datetime.now(UTC))
-    found = status(lake, now)
+    when = times(now, as_of=as_of, known_at=known_at)
+    found = status(lake, now, as_of=when.as_of, known_at=when.known_at)
     wanted = args.provider_names(names, [health.provider for health in found])
     rows = [asdict(health) for health in found if wanted is None or health.provider in wanted]
     states = [row["state"] for row in rows]
@@ -137,11 +178,13 @@ def status_command(
         "status",
         rows,
         _status_columns(reader),
-        now,
-        args.effective(provider=wanted),
+        when.at,
+        args.effective(provider=wanted, **when.asked()),
         counts,
         sample=_sample(lake),
-        header=[f"as of {instant(now, reader)}: " + ", ".join(f"{n} {state}" for state, n in list(counts.items())[1:])],
+        header=[
+            f"as of {instant(when.at, reader)}: " + ", ".join(f"{n} {state}" for state, n in list(counts.items())[1:])
+        ],
     )
     emit(view, out)
     if exit_code:
@@ -201,18 +244,31 @@ def unmapped_command(ctx: click.Context, /, *, zone: str | None, out: Output) ->
     epilog=examples(
         'sql "SELECT gpu, min(usd_per_gpu_hour) FROM offers_now GROUP BY gpu ORDER BY 2"',
         "sql \"SELECT count(*) FROM offers_asof('2026-11-29')\" -o json",
+        "sql \"SELECT * FROM offers_asof('2026-11-29', known_at := '2026-11-29')\"",
+        'sql "SELECT count(*) FROM snapshots" --known-at 2026-11-30',
         "sql < question.sql",
         "sql --views",
     ),
 )
 @click.argument("statement", required=False)
 @click.option("--views", is_flag=True, help="What can be asked.")
+@click.option("--as-of", metavar="TIME", help="The moment that offers_now stands for.")
+@click.option("--known-at", metavar="TIME", help="Every view as it was believed then.")
 @limit_option
 @zone_option
 @output_options
 @click.pass_context
 def sql_command(
-    ctx: click.Context, /, *, statement: str | None, views: bool, limit: int | None, zone: str | None, out: Output
+    ctx: click.Context,
+    /,
+    *,
+    statement: str | None,
+    views: bool,
+    as_of: str | None,
+    known_at: str | None,
+    limit: int | None,
+    zone: str | None,
+    out: Output,
 ) -> None:
     """Read-only SQL (DuckDB's) over documented views; from standard input where no statement is given."""
     from storage.lake import Lake
@@ -228,15 +284,18 @@ def sql_command(
     if not text.strip():
         raise UsageFault("no statement; try `gpufare sql --views`")
     try:
-        table = _named_once(sql(lake, text, now))
+        when = times(lake.clock(now), as_of=as_of, known_at=known_at)
+        table = _named_once(sql(lake, text, when.at, when.known_at))
     except SqlError as error:
         raise UsageFault(str(error)) from None
     total = table.num_rows
     table, notes = first_rows(table, limit, out)
     reader = args.zone(zone) if zone else None
     counts = {"rows": table.num_rows, "total": total}
-    query = {"sql": text.strip()}
-    emit(View("sql", table, _sql_columns(table, reader), now, query, counts, sample=_sample(lake), notes=notes), out)
+    query = {"sql": text.strip(), **args.effective(**when.asked())}
+    emit(
+        View("sql", table, _sql_columns(table, reader), when.at, query, counts, sample=_sample(lake), notes=notes), out
+    )
 
 
 def _named_once(table: pa.Table) -> pa.Table:

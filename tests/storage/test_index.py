@@ -12,7 +12,7 @@ from itertools import pairwise
 import pytest
 
 from storage.filters import Filters, Gpu
-from storage.index import INDEX_VERSION, index, ratio
+from storage.index import INDEX_VERSION, LEFT_OUT, index, ratio
 from storage.stock import stock
 
 ANY = Filters(purchase=())
@@ -63,11 +63,12 @@ def test_C14_what_was_left_out_is_counted_by_reason(world, lake, night):
         world.offer("none", None, provider="oci"),
         world.offer("held", "0.01", provider="oci", flags=["price_out_of_range", "withheld"]),
         world.offer("mig", "1", provider="oci", gpu_count=0.125),
+        world.offer("fn", "9", provider="oci", kind="serverless"),
     ]
     world.put(lake, 1, *odd, provider="oci")
     row = only(index(lake, H100, now=world.at(1, 9)).table)
-    assert {n: row[n] for n in ("outlier", "stale", "no_price", "withheld", "share_of_gpu")} == {
-        "outlier": 0, "stale": 0, "no_price": 1, "withheld": 1, "share_of_gpu": 1,
+    assert {n: row[n] for n in LEFT_OUT} == {
+        "outlier": 0, "stale": 0, "no_price": 1, "withheld": 1, "share_of_gpu": 1, "serverless": 1,
     }  # fmt: skip
     assert (row["providers"], row["median_usd_per_gpu_hour"]) == (3, 3)
     with_shares = only(index(lake, replace(H100, fractional=True), now=world.at(1, 9)).table)
