@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from schemas.facts import facts_version
@@ -23,7 +24,7 @@ from schemas.raw_offer import RawOffer
 from schemas.record import to_arrow
 from schemas.scrape import Scrape
 from storage import gate_rows
-from storage.arrow import count, joined
+from storage.arrow import SEPARATOR, count
 from storage.changes import compare
 from storage.errors import StoreError
 from storage.flags import WITHHELD, has_flag, with_findings
@@ -141,8 +142,9 @@ class _Run:
         restated = ""
         for i, (at, codes) in enumerate(snapshots):
             named = f"{at:%Y%m%dT%H%M%SZ}-{self.slug}-import-"
-            same_rows = f"{named}{read.digest(self.source.name, codes)}" in ids
-            scrape_id = f"{named}{read.digest(self.source.name + restated, codes)}"
+            plain_id = scrape_id = f"{named}{read.digest(self.source.name, codes)}"
+            if restated:
+                scrape_id = f"{named}{read.digest(self.source.name + restated, codes)}"
             older, restated = mine.get(at), ""
             if begun is not None and at >= begun:
                 self.result.overtaken[self.slug] += 1
@@ -154,7 +156,7 @@ class _Run:
                 before = self._store(read, codes, scrape, before or self._stored_before(mine, at), fills=bool(settled))
                 if before:
                     mine[before[0].observed_at] = before[0]
-                if older and not same_rows:  # the next one was compared with what holds no more: it is told anew
+                if older and plain_id not in ids:  # the next one was compared with what holds no more: it is told anew
                     restated = scrape_id
             on_step(Step(self.slug, i + 1, len(snapshots)))
         self.result.rejected.update(read.rejected)
@@ -252,18 +254,26 @@ class _Read:
         in_usd = pc.all(pc.equal(pc.utf8_upper(self.rows["currency"]), "USD")).as_py()
         if not in_usd:
             keyed = keyed.append_column("_day", day)
-        coded = pa.chunked_array([joined(keyed, keyed.column_names)]).combine_chunks().dictionary_encode()
+        coded = _keys(keyed).dictionary_encode()
         self.codes = coded.indices
         self.hashes = [hashlib.sha256(text.encode()).digest() for text in coded.dictionary.to_pylist()]
         numbered = pa.array(range(len(coded.dictionary)), coded.indices.type)
         first = pc.index_in(numbered, value_set=coded.indices)  # of equal values the first place
-        distinct = keyed.take(first)
-        # Where each distinct row stands among the offers; null where it was rejected.
-        self.at: list[int | None] = [None] * distinct.num_rows
+        self.distinct = keyed.take(first)
+        self.facts, self.rates = facts, rates
         self.reasons: dict[int, dict[str, object]] = {}
+
+    @cached_property
+    def normalised(self) -> tuple[pa.Table, pa.Array]:
+        """The distinct rows as offers, and where each stands among these; null where it was rejected. Made on use: an
+        import that adds nothing must not pay for it.
+        """
+        import pyarrow as pa
+
+        places: list[int | None] = [None] * self.distinct.num_rows
         offers: list[Offer] = []
-        for at, numbers, records in _by_day(distinct, self.rows[OBSERVED][0].as_py()):
-            context = Context(facts, "", at, ORIGIN, rates=rates, corrections=())
+        for at, numbers, records in _by_day(self.distinct, self.rows[OBSERVED][0].as_py()):
+            context = Context(self.facts, "", at, ORIGIN, rates=self.rates, corrections=())
             result = normalise(records, context)
             out = {id(reject.raw): reject for reject in result.rejects}
             read = iter(result.offers)
@@ -272,10 +282,10 @@ class _Read:
                     self.reasons[number] = {"reason": reject.reason, "record": raw.as_json()}
                     self.rejected[reject.reason] += 1
                 else:
-                    self.at[number] = len(offers)
+                    places[number] = len(offers)
                     offers.append(next(read))
             self.unmapped.update(result.unmapped)
-        self.table = to_arrow(offers, Offer)
+        return to_arrow(offers, Offer), pa.array(places, pa.int64())
 
     def snapshots(self) -> Iterator[tuple[datetime, pa.Array]]:
         """Every instant with the codes of its rows, oldest first."""
@@ -299,14 +309,28 @@ class _Read:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        places = pa.array(self.at, pa.int64()).take(codes)
-        rows = self.table.take(pc.drop_null(places))
+        table, places = self.normalised
+        rows = table.take(pc.drop_null(places.take(codes)))
         for name, value in (("observed_at", at), ("scrape_id", scrape_id)):
             i = rows.schema.get_field_index(name)
             kind = rows.schema.field(i)
             rows = rows.set_column(i, kind, pa.repeat(pa.scalar(value, kind.type), rows.num_rows))
         rejects = [self.reasons[code] for code in codes.to_pylist() if code in self.reasons]
         return rows, rejects
+
+
+def _keys(rows: pa.Table) -> pa.Array:
+    """One text per row out of what it tells, by name: columns that tell nothing, and their order, do not matter."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parts = [
+        pc.fill_null(
+            pc.binary_join_element_wise(f"{SEPARATOR}{name}=", rows[name].cast(pa.string()), ""), ""
+        ).combine_chunks()
+        for name in sorted(rows.column_names)
+    ]
+    return pc.binary_join_element_wise(*parts, "")
 
 
 def _by_day(distinct: pa.Table, first: datetime) -> Iterator[tuple[datetime, list[int], list[RawOffer]]]:
