@@ -6,9 +6,10 @@ Model, form factor, segment and purchase are never mixed: each combination has a
 
 Method, INDEX_VERSION 1: every offer counts once, at its price of one GPU-hour in USD. An offer whose distance from the
 median of its combination is more than 3.5 times 1.4826 MAD (median absolute deviation; 1.2533 times the mean absolute
-deviation where more than half of the offers cost the same), and more than a tenth of the median, is an outlier: it is
-left out and named. Of what is left: median, quartiles (linear between two prices) and lowest. Where fewer than three
-providers are left there is no figure but the reason.
+deviation where more than half of the offers cost the same), and more than half of the median, is an outlier: it is left
+out and named. (By deviations alone a bargain was one wherever the others cost about the same.) Of what is left: median,
+quartiles (linear between two prices) and lowest. Where fewer than three providers are left there is no figure but the
+reason.
 """
 
 # ruff: noqa: S608 - texts that a caller gave travel as parameters; what is put into the SQL stands in this package
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
 
 INDEX_VERSION = 1
 METHOD = (
-    "every offer once; outliers by MAD (over 3.5 robust deviations and 10 % from the median) left out; no figure under"
+    "every offer once; outliers by MAD (over 3.5 robust deviations and 50 % from the median) left out; no figure under"
     " 3 providers; a provider's last accepted rows count while within its window for half of the day"
 )
 FEWEST_PROVIDERS = 3
 MOST_DEVIATIONS = 3.5
-NEAR = 0.1
-"""share of the median within which no price is an outlier: where most offers cost the same, a cent is none"""
+NEAR = 0.5
+"""share of the median within which no price is an outlier: where most offers cost about the same, a bargain is none"""
 MAD_TO_SIGMA, MEAN_TO_SIGMA = 1.4826, 1.2533
 FINAL_AFTER = timedelta(days=3)
 """a scrape that was held back may still be accepted when the next two confirm it; until then a figure is provisional"""
