@@ -60,7 +60,6 @@ def read(rate: dict[str, Any]) -> RawOffer:
         currency="USD",
         price_unit="gpu-minute",
         accelerator=rate["resource_family"],
-        gpu_count=1,
         region=rate["location"],
         kind="vm",
     )
