@@ -1,9 +1,9 @@
 """Amazon Web Services: EC2 instances with accelerators, from the documents behind its own price pages.
 
 Docs:  https://aws.amazon.com/ec2/pricing/on-demand/, https://aws.amazon.com/ec2/spot/pricing/,
-       https://aws.amazon.com/ec2/spot/instance-advisor/
+       https://aws.amazon.com/ec2/spot/instance-advisor/, https://aws.amazon.com/ec2/capacityblocks/pricing/
 Gives: on-demand price of every location (regions, local zones, wavelength zones), one spot price for a region, the
-       band of interruption of a type in a region, vCPUs, memory, disk, network
+       band of interruption of a type in a region, Capacity Blocks, vCPUs, memory, disk, network
 Lacks: GPU model, count and memory (all stand in the type's name only), stock, spot prices by zone, China, reserved
        terms, the previous generation
 Quirk: none of these documents is documented; a location without instances answers 404. Without the advisor the crawl
@@ -18,13 +18,14 @@ from urllib.parse import quote
 from scrapy.http import Request, Response
 
 from schemas.places import regions
-from spiders.aws import advisor, on_demand, spot
+from spiders.aws import advisor, capacity_blocks, on_demand, spot
 from spiders.shared.base import Batch, Document, ProviderSpider, having, json_of
 
 LOCATIONS = "https://b0.p.awsstatic.com/locations/1.0/aws/current/locations.json"
 ON_DEMAND = "https://b0.p.awsstatic.com/pricing/2.0/meteredUnitMaps/ec2/USD/current/ec2-ondemand-without-sec-sel"
 SPOT = "https://website.spot.ec2.aws.a2z.com/spot.json"
 ADVISOR = "https://spot-bid-advisor.s3.amazonaws.com/spot-advisor-data.json"
+BLOCKS = "https://aws.amazon.com/ec2/capacityblocks/pricing/"
 
 
 class AwsSpider(ProviderSpider):
@@ -37,12 +38,14 @@ class AwsSpider(ProviderSpider):
         Document(r"/ec2-ondemand-without-sec-sel/[^/]+/Linux/index\.json", "read_on_demand"),
         Document(r"/spot\.js(on)?($|\?)", "read_spot"),
         Document(r"/spot-advisor-data\.json", "read_advisor"),
+        Document(r"/ec2/capacityblocks/pricing", "read_blocks"),
     )
 
     async def start(self) -> AsyncIterator[Request]:
-        """The list of locations and the advisor; all else follows from these."""
+        """The list of locations and the advisor, which all else follows from, and the page of Capacity Blocks."""
         yield Request(LOCATIONS, callback=self.read_locations, dont_filter=True)
         yield Request(ADVISOR, callback=self.read_advisor, dont_filter=True)
+        yield Request(BLOCKS, callback=self.read_blocks, dont_filter=True, meta={"expect": "html"})
 
     def read_locations(self, response: Response) -> Iterator[Request]:
         """One document for each location."""
@@ -64,6 +67,10 @@ class AwsSpider(ProviderSpider):
     def read_spot(self, response: Response, bands: advisor.Bands | None = None) -> Iterator[Batch]:
         """The spot offers of every region."""
         yield self.batch(response, spot.offers(json_of(response), response.url, bands or {}, region_code))
+
+    def read_blocks(self, response: Response) -> Iterator[Batch]:
+        """The Capacity Blocks of every region."""
+        yield self.batch(response, capacity_blocks.offers(response, region_code))
 
 
 def region_code(name: str) -> str:

@@ -132,7 +132,7 @@ def test_f15_a_location_that_is_refused_fails_the_crawl_one_without_instances_do
     replay: Any, failing: Any
 ) -> None:
     assert any(entry.status == 404 for entry in entries("Verizon"))
-    assert len(replay("aws", NIGHT).offers) == 69
+    assert len(replay("aws", NIGHT).offers) == 80
 
     def broken(url: str, body: Any) -> Any:
         return {"message": "try later"} if "Ohio" in url else body
@@ -196,9 +196,66 @@ def test_d06_the_order_of_the_answers_changes_nothing(replay: Any) -> None:
 
 @pytest.mark.parametrize("name", ["apac-tokyo", "EU (Frankfurt)"])
 def test_old_names_of_regions_lead_to_their_codes(name: str) -> None:
-    body = {"config": {"rate": "perhr", "regions": [{"region": name, "instanceTypes": []}]}}
+    body: Any = {"config": {"rate": "perhr", "regions": [{"region": name, "instanceTypes": []}]}}
     linux_row = {"size": "g5.xlarge", "valueColumns": [{"name": "linux", "prices": {"USD": "0.4"}}]}
     body["config"]["regions"][0]["instanceTypes"] = [{"type": "gpuCurrentGen", "sizes": [linux_row]}]
     entry = Entry("*", "https://website.spot.ec2.aws.a2z.com/spot.json", content=json.dumps(body).encode())
     (offer,) = read_answers("aws", [entry]).offers
     assert offer.region in {"ap-northeast-1", "eu-central-1"}
+
+
+BLOCKS = "https://aws.amazon.com/ec2/capacityblocks/pricing/"
+OLD_BLOCKS = """<h1>Amazon EC2 Capacity Blocks for ML Pricing</h1><table>
+<tr><td>Instance Type</td><td>Region</td><td>Effective Instance Hourly Rate</td>
+    <td>Effective Accelerator Hourly Rate</td><td>GPU</td><td>vCPU</td></tr>
+<tr><td>p5.48xlarge</td><td>US East (Ohio)</td><td>$39.33 USD</td><td>$4.916 USD</td><td>8 x H100</td><td>192</td></tr>
+</table>"""
+
+
+def blocks(replay: Any, old: str = "", new: str = "") -> Any:
+    """What the page of Capacity Blocks says with a word changed, by type and region."""
+    read = replay("aws", NIGHT, lambda url, body: body.replace(old, new) if url == BLOCKS and old else body)
+    return {(o.instance_type, o.region): o for o in read.offers if o.purchase == "capacity_block"}, read.rejects
+
+
+def test_u19_a_type_sold_by_block_alone_is_no_offer_on_demand(replay: Any) -> None:
+    offers, _ = blocks(replay)
+    rack = offers["u-p6e-gb200x72", "us-east-1-dfw-2"]
+    assert (rack.gpu, rack.gpu_count, rack.price) == ("GB200", 72, Decimal("761.904"))
+    assert rack.usd_per_gpu_hour == Decimal("10.582")
+    others = [o for o in replay("aws", NIGHT).offers if o.instance_type == "u-p6e-gb200x72"]
+    assert {o.purchase for o in others} == {"capacity_block"}
+
+
+def test_a05_a_block_is_offered_where_the_page_says_and_nowhere_else(replay: Any) -> None:
+    offers, _ = blocks(replay)
+    assert {region for name, region in offers if name == "p5.48xlarge"} == {"us-east-1", "us-west-1", "ap-southeast-2"}
+    assert {region for name, region in offers if name == "p6-b300.48xlarge"} == {"us-west-2"}
+    assert not {o.purchase for o in offers.values()} - {"capacity_block"}
+
+
+def test_a_cell_with_one_amount_does_not_say_whose_it_is(replay: Any) -> None:
+    offers, rejects = blocks(replay, "$761.904 ($10.582 USD)", "$10.582 USD")
+    assert offers["u-p6e-gb200x72", "us-east-1-dfw-2"].price is None
+    assert rejects == []
+
+
+def test_a_malformed_block_is_told_and_the_others_stay(replay: Any) -> None:
+    whole, _ = blocks(replay)
+    for wrong in ("$-93.60", "$9.3.6"):
+        offers, rejects = blocks(replay, "$93.60", wrong)
+        assert [r.raw.instance_type for r in rejects] == ["p6-b300.48xlarge"]
+        assert set(whole) - set(offers) == {("p6-b300.48xlarge", "us-west-2")}
+
+
+def test_the_older_page_has_a_column_for_each_rate() -> None:
+    read = read_answers("aws", [Entry("*", BLOCKS, mime="text/html", content=OLD_BLOCKS.encode())])
+    (offer,) = read.offers
+    assert (offer.price, offer.region, offer.gpu_count, offer.vcpus) == ("39.33", "us-east-2", "8", "192")
+
+
+def test_a_page_without_a_column_of_regions_is_not_half_read() -> None:
+    body = OLD_BLOCKS.replace("<td>Region</td>", "<td>Place</td>")
+    read = read_answers("aws", [Entry("*", BLOCKS, mime="text/html", content=body.encode())])
+    assert read.offers == []
+    assert read.errors[0].startswith("SchemaDrift")
