@@ -28,6 +28,7 @@ STALE, FAILING = 3, 5
 PROVENANCE = (
     "recorded_at",
     "verdict",
+    "note",
     "access",
     "parser_version",
     "normaliser_version",
