@@ -75,8 +75,8 @@ def filled(
     the step in which it is first seen and ends with the one that finds it gone. Per card: usd_per_gpu_hour (lowest) and
     median_usd_per_gpu_hour over the offers that have a price, offers and providers (how many these are), how many
     offers are observed, carried, missing, failed, gone; the lowest one's provider, offer_key, observed_at, scrape_id
-    and recording_sha256. `state` and `reason` of a card are those of its lowest price. Serverless offers are no
-    part of a card's series unless `filters.serverless`.
+    and recording_sha256. `state` and `reason` of a card are those of its lowest price. Offers of unknown
+    cards are no part of it, nor serverless ones unless `filters.serverless`.
 
     Raises TooManyPoints.
     """
@@ -103,6 +103,8 @@ def _rows(
     price.
     """
     where = asked.hardware(filters)
+    if not everything:  # cards without a name are no one card
+        where.add("gpu IS NOT NULL")
     if not everything and not filters.serverless:
         where.add("kind IS DISTINCT FROM 'serverless'")
     first = None if since is None else since - LOOK_BACK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -170,3 +171,68 @@ def test_nothing_seen_is_an_empty_answer_and_too_much_is_refused(world, lake, mo
     monkeypatch.setattr(module, "MOST_POINTS", 10)
     with pytest.raises(TooManyPoints, match="2 offers at 241 steps"):
         per_offer(lake, world.at(1) + timedelta(days=10), every="hour")
+
+
+def told_by_hand(nights, steps, end, window):
+    """What `filled` should say of one offer, worked out step by step. A night: instant, verdict, price (None: no price,
+    "gone": not in the snapshot).
+    """
+    found = []
+    # The state at the end of a step counts: gone for some hours of a week is not told.
+    closing = [[n[0] for n in nights if n[1] == "accepted" and a <= n[0] < b][-1:] for a, b in steps]
+    closing = [at for last in closing for at in last]
+    for start, next_start in steps:
+        stop = min(next_start, end)
+        accepted = [n for n in nights if n[1] == "accepted" and n[0] < next_start]
+        here = [n for n in nights if start <= n[0] < next_start]
+        if not any(price != "gone" for *_, price in accepted):
+            continue  # not seen yet
+        at, _, price = accepted[-1]
+        since_back = []
+        for night in reversed(accepted):
+            if night[2] == "gone" and night[0] in closing:
+                break
+            since_back += [night] if night[2] != "gone" else []
+        priced = next((n for n in since_back if n[2] is not None), None)
+        stands = priced and start + (stop - start) / 2 - priced[0] <= window
+        value = priced[2] if priced and stands else None
+        failures = [n for n in here if n[1] != "accepted"]
+        if price == "gone":
+            found.append((start, "missing", "gone", None))
+        elif at >= start and price is not None:
+            found.append((start, "observed", None, price))
+        elif at >= start:
+            found.append((start, "carried" if stands else "missing", "no_price", value))
+        elif failures:
+            found.append((start, "failed", failures[-1][1].replace("failed", "Blocked"), value))
+        else:
+            found.append((start, "carried" if stands else "missing", "not_fetched", value))
+    while len(found) > 1 and found[-1][2] == found[-2][2] == "gone":
+        found.pop()
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("every", ["hour", "day", "week"])
+def test_C4_as_worked_out_by_hand_for_nights_at_random(world, lake, seed, every):
+    chance = random.Random(seed)
+    nights, at = [], world.at(1, 0)
+    for n in range(14):
+        at += timedelta(hours=chance.choice([1, 7, 20, 24, 24, 30, 60]), minutes=chance.randrange(60))
+        verdict = chance.choice(["accepted"] * 4 + ["failed", "quarantined"])
+        price = chance.choice(["1", "2", "3", "4", None, "gone"])
+        rows = [world.offer("other")] if price == "gone" else [world.offer(1, price), world.offer("other")]
+        facts = {"error_class": "Blocked"} if verdict == "failed" else {}
+        world.put(lake, n + 1, *rows, observed_at=at, recorded_at=at, verdict=verdict, **facts)
+        nights.append((at, verdict, price))
+    end = at + timedelta(hours=chance.choice([0, 5, 50]))
+    length = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(days=7)}[every]
+    start = datetime(2026, 10, 26, tzinfo=UTC)
+    steps = [(start + n * length, start + (n + 1) * length) for n in range(int((end - start) / length) + 1)]
+    table = per_offer(lake, end, every=every)
+    got = [
+        (r["period_start"], r["state"], r["reason"], r["price"] and f"{r['price']:f}".rstrip("0").rstrip("."))
+        for r in table.to_pylist()
+        if r["offer_key"].endswith(":1")
+    ]
+    assert got == told_by_hand(nights, steps, end, timedelta(hours=36))
