@@ -34,6 +34,7 @@ class Provider:
     access: `open`; `key` (needs every variable of `keys`); `opt_in` (terms restrict collection: own key or `enable`).
     optional_keys: variables that open a richer answer of the same provider.
     currencies: ISO 4217 codes that it publishes prices in; what is not USD needs the exchange rates of the day.
+    options: variables that change what is asked for, no secrets: a recording keeps their values, a replay sets them.
     withhold: fields of its JSON answers whose values are nobody's business and are not even recorded.
     fresh_for_h: how long an observation counts as current. delay_s, concurrency: politeness per host.
     redistribute: may rows be passed on? None is unknown and counts as no for what restricts, yes for open data.
@@ -56,6 +57,7 @@ class Provider:
     terms_reviewed_on: date | None = None
     terms_note: str | None = None
     currencies: tuple[str, ...] = ("USD",)
+    options: tuple[str, ...] = ()
     withhold: tuple[str, ...] = ()
     cadence: Literal["hourly", "daily", "weekly"] = "daily"
     fresh_for_h: int = 36
@@ -123,7 +125,7 @@ def _provider(slug: str, table: dict[str, Any]) -> Provider:
             "providers.toml", 0, slug, f"keys out of {', '.join(sorted(_FIELDS))}", ", ".join(sorted(unknown))
         )
     fields = dict(table)
-    for name in ("keys", "optional_keys", "currencies", "withhold", "answers", "shape_from"):
+    for name in ("keys", "optional_keys", "options", "currencies", "withhold", "answers", "shape_from"):
         if name in fields:
             fields[name] = tuple(fields[name])
     facts = fields.pop("facts", {})

@@ -4,28 +4,33 @@ Docs:  https://aws.amazon.com/ec2/pricing/on-demand/, https://aws.amazon.com/ec2
        https://aws.amazon.com/ec2/spot/instance-advisor/, https://aws.amazon.com/ec2/capacityblocks/pricing/
 Gives: on-demand price of every location (regions, local zones, wavelength zones), one spot price for a region, the
        band of interruption of a type in a region, Capacity Blocks, vCPUs, memory, disk, network
-Lacks: GPU model, count and memory (all stand in the type's name only), stock, spot prices by zone, China, reserved
-       terms, the previous generation
+Lacks: GPU model, count and memory (all stand in the type's name only), stock, spot prices by zone, China, the
+       previous generation; reserved terms, but for regions that are asked for by name, see Quirk
+       GPUFARE_AWS_OFFERS=us-east-1,eu-west-1 reads the bulk offer files of these regions instead of the small documents
+       of the same regions: reserved terms too, about 450 MB and a minute each (it has not been in the default run)
 Quirk: none of these documents is documented; a location without instances answers 404. Without the advisor the crawl
        fails, for a risk that was there yesterday must not look unknown today
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from urllib.parse import quote
 
 from scrapy.http import Request, Response
 
 from schemas.places import regions
-from spiders.aws import advisor, capacity_blocks, on_demand, spot
+from spiders.aws import advisor, capacity_blocks, offer_file, on_demand, spot
 from spiders.shared.base import Batch, Document, ProviderSpider, having, json_of
+from spiders.shared.shapes.streamed_json import streamed
 
 LOCATIONS = "https://b0.p.awsstatic.com/locations/1.0/aws/current/locations.json"
 ON_DEMAND = "https://b0.p.awsstatic.com/pricing/2.0/meteredUnitMaps/ec2/USD/current/ec2-ondemand-without-sec-sel"
 SPOT = "https://website.spot.ec2.aws.a2z.com/spot.json"
 ADVISOR = "https://spot-bid-advisor.s3.amazonaws.com/spot-advisor-data.json"
 BLOCKS = "https://aws.amazon.com/ec2/capacityblocks/pricing/"
+OFFERS = "https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonEC2/current"
 
 
 class AwsSpider(ProviderSpider):
@@ -39,17 +44,26 @@ class AwsSpider(ProviderSpider):
         Document(r"/spot\.js(on)?($|\?)", "read_spot"),
         Document(r"/spot-advisor-data\.json", "read_advisor"),
         Document(r"/ec2/capacityblocks/pricing", "read_blocks"),
+        Document(r"/AmazonEC2/[^/]+/[^/]+/index\.json", "read_offer_file"),
     )
+
+    @property
+    def regions(self) -> set[str]:
+        """Whose offer files are asked for."""
+        return set(re.findall(r"[\w-]+", self.key("GPUFARE_AWS_OFFERS") or ""))
 
     async def start(self) -> AsyncIterator[Request]:
         """The list of locations and the advisor, which all else follows from, and the page of Capacity Blocks."""
         yield Request(LOCATIONS, callback=self.read_locations, dont_filter=True)
         yield Request(ADVISOR, callback=self.read_advisor, dont_filter=True)
         yield Request(BLOCKS, callback=self.read_blocks, dont_filter=True, meta={"expect": "html"})
+        for region in sorted(self.regions):
+            yield streamed(f"{OFFERS}/{region}/index.json", self.read_offer_file, offer_file.excerpt)
 
     def read_locations(self, response: Response) -> Iterator[Request]:
-        """One document for each location."""
-        for place in having(json_of(response).values(), ("name", "code"), response.url):
+        """One document for each location that no offer file is read of."""
+        places = having(json_of(response).values(), ("name", "code"), response.url)
+        for place in (place for place in places if place["code"] not in self.regions):
             url = f"{ON_DEMAND}/{quote(place['name'], safe='()')}/Linux/index.json"
             meta = {"handle_httpstatus_list": [404]}
             yield Request(url, callback=self.read_on_demand, meta=meta, cb_kwargs={"code": place["code"]})
@@ -67,6 +81,10 @@ class AwsSpider(ProviderSpider):
     def read_spot(self, response: Response, bands: advisor.Bands | None = None) -> Iterator[Batch]:
         """The spot offers of every region."""
         yield self.batch(response, spot.offers(json_of(response), response.url, bands or {}, region_code))
+
+    def read_offer_file(self, response: Response) -> Iterator[Batch]:
+        """On demand and reserved, of one region."""
+        yield self.batch(response, offer_file.offers(json_of(response), response.url))
 
     def read_blocks(self, response: Response) -> Iterator[Batch]:
         """The Capacity Blocks of every region."""

@@ -258,7 +258,8 @@ def _environment(
     others = {key for other in providers().values() for key in (*other.keys, *other.optional_keys)} - set(mine)
     chosen = {key: value for key, value in os.environ.items() if key not in others}
     if replayed is not None:
-        chosen = {key: value for key, value in chosen.items() if key not in mine}
+        ours = {*mine, *(facts.options if facts else ())}
+        chosen = {key: value for key, value in chosen.items() if key not in ours}
         chosen |= _stand_ins(facts, replayed)
     for key, value in (env or {}).items():
         chosen.pop(key, None)
@@ -270,10 +271,12 @@ def _environment(
 
 
 def _stand_ins(facts: Provider | None, replayed: har.Har) -> dict[str, str]:
-    """A stand-in for every key that the provider always needs, or that was set when the recording was made."""
+    """The options that were set when the recording was made, and a stand-in for every key that was set then or that the
+    provider always needs."""
     mine = {*facts.keys, *facts.optional_keys} if facts else set()
     needed = {*(facts.keys if facts else ()), *replayed.keys}
-    return dict.fromkeys(needed & mine, RECORDED_KEY)
+    options = {name: replayed.options[name] for name in (facts.options if facts else ()) if name in replayed.options}
+    return dict.fromkeys(needed & mine, RECORDED_KEY) | options
 
 
 def _run(

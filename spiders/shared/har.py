@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -73,11 +73,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Har:
-    """What a file holds: its entries, when it was recorded, which key variables were set then (`log._keys`)."""
+    """What a file holds: its entries, when it was recorded, which key variables were set then (`log._keys`), and
+    which options with their values (`log._options`)."""
 
     entries: tuple[Entry, ...]
     recorded_at: datetime | None = None
     keys: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 def har_file(path: Path) -> Path:
@@ -126,7 +128,10 @@ def parse(document: Any, folder: Path, name: str = "HAR") -> Har:
     keys = log.get("_keys") or ()
     if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
         raise HarError(f"{name}: expected log._keys, a list of names")
-    return Har(entries, min(known) if known else None, tuple(keys))
+    options = log.get("_options") or {}
+    if not isinstance(options, dict) or not all(isinstance(value, str) for value in options.values()):
+        raise HarError(f"{name}: expected log._options, texts by name")
+    return Har(entries, min(known) if known else None, tuple(keys), options)
 
 
 def _entry(record: Any, folder: Path, where: str) -> Entry:
@@ -278,7 +283,14 @@ def _canonical(post_data: bytes) -> bytes:
     return post_data
 
 
-def write(path: Path, entries: Sequence[Entry], *, keys: Sequence[str] = (), started: datetime | None = None) -> None:
+def write(
+    path: Path,
+    entries: Sequence[Entry],
+    *,
+    keys: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+    started: datetime | None = None,
+) -> None:
     """Write a HAR whole or not at all. Bodies over 64 KiB go beside it; those that lie there already stay."""
     path.parent.mkdir(parents=True, exist_ok=True)
     records = [_record(entry, index, path.parent) for index, entry in enumerate(entries)]
@@ -288,6 +300,8 @@ def write(path: Path, entries: Sequence[Entry], *, keys: Sequence[str] = (), sta
         log["pages"] = [page]
     if keys:
         log["_keys"] = list(keys)
+    if options:
+        log["_options"] = dict(options)
     text = json.dumps({"log": log | {"entries": records}}, ensure_ascii=False, indent=1)
     part = path.with_name(f".{path.name}.{os.getpid()}")
     part.write_text(text + "\n", encoding="utf-8")

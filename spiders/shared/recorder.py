@@ -44,6 +44,8 @@ class Recorder:
         self.keys = tuple(name for name in names if os.environ.get(name))
         self.secrets = Secrets.of(names, os.environ)
         facts = providers().get(crawler.spidercls.name)
+        options = facts.options if facts else ()
+        self.options = {name: os.environ[name] for name in options if os.environ.get(name)}
         self.withheld = facts.withhold if facts else ()
         self.entries: list[Entry] = []
         self.bodies = 0
@@ -124,7 +126,7 @@ class Recorder:
 
     def write(self) -> None:
         """Write what there is so far."""
-        har.write(self.folder / FILE, self.entries, keys=self.keys, started=self.started)
+        har.write(self.folder / FILE, self.entries, keys=self.keys, options=self.options, started=self.started)
 
     def merge(self, files: Sequence[Path]) -> None:
         """Take in what a browser recorded. All but the page itself may stay unused: a browser loads as it likes."""

@@ -48,7 +48,10 @@ WARN_ON_GENERATOR_RETURN_VALUE = False
 # gzip alone: its trailer tells a whole body from one that was cut off, and Scrapy hands on what a cut one held
 DEFAULT_REQUEST_HEADERS = {"Accept": "*/*", "Accept-Language": "en", "Accept-Encoding": "gzip"}
 # an answer may lead to no file and no other scheme
-DOWNLOAD_HANDLERS: dict[str, str | None] = {"file": None, "data": None, "s3": None, "ftp": None}
+DOWNLOAD_HANDLERS: dict[str, str | None] = {
+    **dict.fromkeys(("file", "data", "s3", "ftp")),
+    **dict.fromkeys(("http", "https"), f"{SHARED}.streamed.StreamedHandler"),
+}
 
 DOWNLOADER_MIDDLEWARES: dict[str, int | None] = {
     f"{SHARED}.guard.HostGuard": 40,

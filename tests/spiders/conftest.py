@@ -42,7 +42,7 @@ def replay(tmp_path: Path) -> Callable[..., Replayed]:
 
     def run(name: str, case: str, change: Change | None = None) -> Replayed:
         recorded = har.read(RECORDED / name / case if change is None else changed(name, case, tmp_path, change))
-        read = read_answers(name, recorded.entries, dict.fromkeys(recorded.keys, REMOVED))
+        read = read_answers(name, recorded.entries, {**dict.fromkeys(recorded.keys, REMOVED), **recorded.options})
         assert (read.errors, read.notes) == ([], [])
         context = Context(provider(name), "test", datetime(2026, 11, 29, 2, tzinfo=UTC), "recording")
         normalised = normalise(read.offers, context)
