@@ -325,7 +325,8 @@ class Ledger:
         for name in filters:
             if name not in known or name == "usual_purchase":
                 raise args.unknown("filter", name, [word for word in known if word != "usual_purchase"])
-        texts = {name: _texts(value, isinstance(known[name], tuple)) for name, value in filters.items()}
+        said = {name: value for name, value in filters.items() if value is not None}
+        texts = {name: _texts(value, isinstance(known[name], tuple)) for name, value in said.items()}
         return build(self._lake, gpus, usual_purchase=usual_purchase, **texts)
 
     def _given(self, table: pa.Table, arrow: bool) -> pd.DataFrame | pa.Table:

@@ -57,3 +57,21 @@ def test_a_wrong_word_is_a_value_error(live: Path, filters: dict[str, str], said
 def test_no_store(tmp_path: Path) -> None:
     with pytest.raises(NoStore, match="gpufare refresh"):
         Ledger(str(tmp_path / "none"))
+
+
+def test_a_filter_that_is_none_asks_for_everything(live: Path) -> None:
+    ledger = Ledger(str(live))
+    assert len(ledger.offers("H100", provider=None, count=None)) == len(ledger.offers("H100"))
+
+
+def test_figures_and_the_rows_behind_them(live: Path) -> None:
+    ledger = Ledger(str(live))
+    table = ledger.index("V100", arrow=True, until="2026-11-30", purchase="any")
+    rows = ledger.index("V100", arrow=True, until="2026-11-30", purchase="any", rows=True)
+    assert sum(table["offers"].to_pylist()) == rows["left_out"].null_count == 14
+    assert ledger.stock("V100", rows=True)["stock"].unique().tolist() == ["in_stock"]
+    assert set(ledger.ratio("V100", rows=True)["provider"]) == {"aws"}
+    offers = ledger.history("V100", every="day", per="offer", until="2026-11-30", arrow=True)
+    assert set(offers["state"].to_pylist()) == {"observed"}
+    with pytest.raises(ValueError, match="did you mean day"):
+        ledger.history("V100", every="dya")
