@@ -97,7 +97,8 @@ def export_catalogue(
     `only` narrows to providers. Raises NotOurs, StoreError.
     """
     peer = peers()[peer_name]
-    answer = offers(lake, Filters(purchase=(), providers=tuple(only)), now=now, as_of=as_of, known_at=known_at)
+    everything = Filters(purchase=(), providers=tuple(only), serverless=True)
+    answer = offers(lake, everything, now=now, as_of=as_of, known_at=known_at)
     rows: list[Row] = answer.table.to_pylist()
     result = Exported(answer.as_of, lake.origin != "live", stale=answer.stale)
     clouds = {peer.clouds[cloud]: cloud for cloud in peer.exported}
@@ -202,6 +203,7 @@ def _unsayable(row: Row, peer: Peer) -> str | None:
     count, place = row["gpu_count"], row["region"] or (row["zone"] if strict else None)
     whole = count is not None and float(count).is_integer()
     reasons = (
+        (row["kind"] == "serverless", "serverless, no machine"),
         (row["usd_per_hour"] is None, "unknown price"),
         (row["purchase"] not in {"on_demand", "spot"}, f"bought as {row['purchase']}"),
         (row["gpu"] is None, "unknown card"),

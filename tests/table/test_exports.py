@@ -105,7 +105,7 @@ def test_gpuhunt_reads_every_row(gpuhunt: Any, caplog: pytest.LogCaptureFixture)
 
 def test_what_gpuhunt_cannot_say_is_counted(lake: Lake, gpuhunt: Any) -> None:
     _, result, folder = gpuhunt
-    every = offers(lake, Filters(purchase=()), now=NOW).table.num_rows
+    every = offers(lake, Filters(purchase=(), serverless=True), now=NOW).table.num_rows
     told = sum(result.rows.values()) + sum(result.left_out.values()) + sum(result.unknown.values())
     assert told + sum(result.kept_back.values()) == every
     assert {"unknown CPU", "no region", "share of a card", "unknown card"} <= set(result.left_out)
@@ -185,7 +185,9 @@ def test_days_open_in_pandas_and_duckdb(lake: Lake, tmp_path: Path) -> None:
     assert list(result.rows) == ["day=2026-11-30/offers.parquet"]
     assert [f"{day}" for day in days] == ["2026-11-30"]
     total = sum(result.rows.values())
-    assert total == offers(lake, Filters(purchase=()), now=NOW).table.num_rows - sum(result.kept_back.values())
+    assert total == offers(lake, Filters(purchase=(), serverless=True), now=NOW).table.num_rows - sum(
+        result.kept_back.values()
+    )
     path = next((tmp_path / "d").glob("*/*.parquet"))
     assert str(pq.read_schema(path).field("price").type) == "decimal128(24, 10)"
     frame = pd.read_parquet(tmp_path / "d")
@@ -209,7 +211,10 @@ def test_spans_and_providers(lake: Lake, tmp_path: Path) -> None:
     none = export_days(lake, "csv", tmp_path / "a", now=NOW, since=datetime(2026, 12, 1, tzinfo=UTC))
     assert none.rows == {}
     some = export_days(lake, "csv", tmp_path / "b", now=NOW, only=["aws"])
-    assert sum(some.rows.values()) == offers(lake, Filters(purchase=(), providers=("aws",)), now=NOW).table.num_rows
+    assert (
+        sum(some.rows.values())
+        == offers(lake, Filters(purchase=(), providers=("aws",), serverless=True), now=NOW).table.num_rows
+    )
 
 
 # The folder.
@@ -319,7 +324,7 @@ def test_a_dearer_tier_of_the_same_machine(tmp_path: Path) -> None:
         recorded_at=NOW,
         origin="live",
         verdict="accepted",
-        offers=4,
+        offers=5,
         rejects=0,
         withheld=0,
         schema_version=1,
@@ -353,10 +358,16 @@ def test_a_dearer_tier_of_the_same_machine(tmp_path: Path) -> None:
         return Offer(**{**fields, **given})
 
     rows = [row("a", "60"), row("b", "50", tier="plain"), row("c", None, region="x"), row("d", "9", purchase="bid")]
+    rows.append(row("e", "8", kind="serverless"))
     lake.commit(scrape, to_arrow(rows, Offer))
     lake.refresh()
     result = export_catalogue(lake, "gpuhunt", tmp_path / "e", now=NOW)
-    assert result.left_out == {"dearer tier of the same machine": 1, "unknown price": 1, "bought as bid": 1}
+    assert result.left_out == {
+        "dearer tier of the same machine": 1,
+        "unknown price": 1,
+        "bought as bid": 1,
+        "serverless, no machine": 1,
+    }
     assert result.sold_out == 1
     with (tmp_path / "e" / "aws.csv").open() as lines:
         (only,) = csv.DictReader(lines)
