@@ -4,12 +4,12 @@ Docs:  https://aws.amazon.com/ec2/pricing/on-demand/, https://aws.amazon.com/ec2
        https://aws.amazon.com/ec2/spot/instance-advisor/, https://aws.amazon.com/ec2/capacityblocks/pricing/
 Gives: on-demand price of every location (regions, local zones, wavelength zones), one spot price for a region, the
        band of interruption of a type in a region, Capacity Blocks, vCPUs, memory, disk, network
-Lacks: GPU model, count and memory (all stand in the type's name only), stock, spot prices by zone, China, the
-       previous generation; reserved terms, but for regions that are asked for by name, see Quirk
-       GPUFARE_AWS_OFFERS=us-east-1,eu-west-1 reads the bulk offer files of these regions instead of the small documents
-       of the same regions: reserved terms too, about 450 MB and a minute each (it has not been in the default run)
+Lacks: GPU model, count and memory (all stand in the type's name only), stock, China, the previous generation; without
+       keys spot prices by zone; reserved terms, but for regions that are asked for by name
 Quirk: none of these documents is documented; a location without instances answers 404. Without the advisor the crawl
-       fails, for a risk that was there yesterday must not look unknown today
+       fails, for a risk that was there yesterday must not look unknown today. With AWS_ACCESS_KEY_ID and
+       AWS_SECRET_ACCESS_KEY spot prices are by zone. GPUFARE_AWS_OFFERS=us-east-1,eu-west-1 reads the offer files of
+       these regions instead of their small documents: about 450 MB and two minutes each, never in the default run
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from urllib.parse import quote
 from scrapy.http import Request, Response
 
 from schemas.places import regions
-from spiders.aws import advisor, capacity_blocks, offer_file, on_demand, spot
-from spiders.shared.base import Batch, Document, ProviderSpider, having, json_of
+from spiders.aws import advisor, capacity_blocks, offer_file, on_demand, spot, spot_zones
+from spiders.shared.base import Batch, Document, having, json_of
 from spiders.shared.shapes.streamed_json import streamed
 
 LOCATIONS = "https://b0.p.awsstatic.com/locations/1.0/aws/current/locations.json"
@@ -33,11 +33,11 @@ BLOCKS = "https://aws.amazon.com/ec2/capacityblocks/pricing/"
 OFFERS = "https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonEC2/current"
 
 
-class AwsSpider(ProviderSpider):
+class AwsSpider(spot_zones.ByZone):
     """Asks for every location that AWS lists, and for the spot prices once the advisor's bands are there."""
 
     name = "aws"
-    allowed_domains = ("website.spot.ec2.aws.a2z.com",)
+    allowed_domains = ("website.spot.ec2.aws.a2z.com", "amazonaws.com")
     documents = (
         Document(r"/aws/current/locations\.json", "read_locations"),
         Document(r"/ec2-ondemand-without-sec-sel/[^/]+/Linux/index\.json", "read_on_demand"),
@@ -54,6 +54,7 @@ class AwsSpider(ProviderSpider):
 
     async def start(self) -> AsyncIterator[Request]:
         """The list of locations and the advisor, which all else follows from, and the page of Capacity Blocks."""
+        self.use("AWS_ACCESS_KEY_ID" if self.keyed else "open")
         yield Request(LOCATIONS, callback=self.read_locations, dont_filter=True)
         yield Request(ADVISOR, callback=self.read_advisor, dont_filter=True)
         yield Request(BLOCKS, callback=self.read_blocks, dont_filter=True, meta={"expect": "html"})
@@ -78,9 +79,13 @@ class AwsSpider(ProviderSpider):
         bands = advisor.bands(json_of(response), response.url)
         yield Request(SPOT, callback=self.read_spot, cb_kwargs={"bands": bands})
 
-    def read_spot(self, response: Response, bands: advisor.Bands | None = None) -> Iterator[Batch]:
-        """The spot offers of every region."""
-        yield self.batch(response, spot.offers(json_of(response), response.url, bands or {}, region_code))
+    def read_spot(self, response: Response, bands: advisor.Bands | None = None) -> Iterator[Batch | Request]:
+        """The spot offers of every region; with keys, first which regions have them by zone."""
+        listed = self.batch(response, spot.offers(json_of(response), response.url, bands or {}, region_code))
+        if self.keyed and bands is not None:
+            yield self.regions_question(listed.offers, bands)
+        else:
+            yield listed
 
     def read_offer_file(self, response: Response) -> Iterator[Batch]:
         """On demand and reserved, of one region."""

@@ -19,15 +19,6 @@ from spiders.shared.base import dig
 from spiders.shared.errors import SchemaDrift
 from spiders.shared.shapes.streamed_json import JsonExcerpt
 
-PLAIN_FIELDS = {
-    "operatingSystem": "Linux",
-    "tenancy": "Shared",
-    "capacitystatus": "Used",
-    "preInstalledSw": "NA",
-    "marketoption": "OnDemand",
-    "locationType": "AWS Region",
-}
-
 
 def excerpt() -> JsonExcerpt:
     """What is kept of the file while it arrives: the products that are offers, then their terms."""
@@ -50,9 +41,12 @@ def excerpt() -> JsonExcerpt:
 def is_offer(product: dict[str, Any]) -> bool:
     """Is this a plain Linux machine with accelerators? A word that older files lack says nothing against it."""
     told = product["attributes"]
-    if not ACCELERATED.search(told.get("instanceFamily", "")):
+    if not ACCELERATED.search(told.get("instanceFamily", "")) or told.get("locationType") == "AWS Local Zone":
         return False
-    return all(told.get(name, word) in {word, ""} for name, word in PLAIN_FIELDS.items())
+    plain = told["operatingSystem"] == "Linux" and told["tenancy"] == "Shared" and told["capacitystatus"] == "Used"
+    return (
+        plain and told.get("preInstalledSw") in {None, "", "NA"} and told.get("marketoption") in {None, "", "OnDemand"}
+    )
 
 
 def offers(document: Any, url: str) -> Iterator[RawOffer]:

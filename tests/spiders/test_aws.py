@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from spiders.shared import har
+from spiders.shared.crawl import crawl
 from spiders.shared.har import Entry
 from spiders.shared.offline import Offline, read_answers
 from spiders.shared.source import RECORDED
@@ -259,3 +260,35 @@ def test_a_page_without_a_column_of_regions_is_not_half_read() -> None:
     read = read_answers("aws", [Entry("*", BLOCKS, mime="text/html", content=body.encode())])
     assert read.offers == []
     assert read.errors[0].startswith("SchemaDrift")
+
+
+ZONES = "2026-11-30-spot-zones"
+
+
+def test_s02_with_keys_each_zone_keeps_its_own_price(replay: Any) -> None:
+    spot = [o for o in replay("aws", ZONES).offers if o.purchase == "spot" and o.region == "us-east-1"]
+    assert {(o.instance_type, o.zone): o.price for o in spot} == {
+        ("p5.48xlarge", "use1-az6"): Decimal("19.9678"),  # the later of two pages' changes, whatever their order
+        ("p5.48xlarge", "use1-az1"): Decimal("22.41"),
+        ("g6e.xlarge", "use1-az6"): Decimal("0.801"),
+        ("g6e.xlarge", "us-east-1c"): Decimal("0.9115"),
+    }
+    assert {o.interruption_rate for o in spot if o.instance_type == "p5.48xlarge"} == {">20%"}
+
+
+def test_a_region_that_the_account_lacks_keeps_the_one_price_of_the_list(replay: Any) -> None:
+    with_keys, without = replay("aws", ZONES).offers, replay("aws", "2026-11-30-night").offers
+    west = [
+        {o.offer_key for o in read if (o.region, o.purchase) == ("us-west-2", "spot")} for read in (with_keys, without)
+    ]
+    assert west[0] == west[1] != set()
+
+
+def test_the_run_says_which_way_was_used_and_writes_no_key_down(tmp_path: Any) -> None:
+    secret = "wJalr-a-secret-of-mine"
+    keys = {"AWS_ACCESS_KEY_ID": "AKIAEXAMPLEOFMINE", "AWS_SECRET_ACCESS_KEY": secret}
+    keyed = crawl("aws", tmp_path / "keyed", recorded=RECORDED / "aws" / ZONES, env=keys)
+    bare = crawl("aws", tmp_path / "bare", recorded=RECORDED / "aws" / NIGHT, env={})
+    assert (keyed.ok, keyed.access, bare.access) == (True, "AWS_ACCESS_KEY_ID", "open")
+    written = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [text for text in written if secret in text or "AKIAEXAMPLEOFMINE" in text]
