@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -51,9 +51,8 @@ def status(
     verdicts count that had been given by then.
     """
     attempts: dict[str, list[Scrape]] = {}
-    for scrape in lake.scrapes():
-        if (as_of is None or scrape.observed_at <= as_of) and (known_at is None or scrape.recorded_at <= known_at):
-            attempts.setdefault(scrape.provider, []).append(scrape)
+    for scrape in _until(lake.scrapes(), as_of, known_at):
+        attempts.setdefault(scrape.provider, []).append(scrape)
     visible: dict[str, list[Scrape]] = {}
     for scrape in lake.visible(None, known_at, before=as_of and as_of + timedelta(microseconds=1)):  # newest first
         visible.setdefault(scrape.provider, []).append(scrape)
@@ -61,6 +60,14 @@ def status(
     return [
         _health(slug, known.get(slug), attempts.get(slug, []), visible.get(slug, []), as_of or now)
         for slug in [*known, *sorted(set(attempts) - set(known))]
+    ]
+
+
+def _until(scrapes: Iterable[Scrape], as_of: datetime | None, known_at: datetime | None) -> list[Scrape]:
+    return [
+        scrape
+        for scrape in scrapes
+        if (as_of is None or scrape.observed_at <= as_of) and (known_at is None or scrape.recorded_at <= known_at)
     ]
 
 
@@ -125,10 +132,13 @@ class Unmapped:
     last_seen: datetime
 
 
-def unmapped(lake: Lake) -> list[Unmapped]:
-    """Unknown accelerator words of every provider's last attempt that brought rows, most frequent first."""
+def unmapped(lake: Lake, *, as_of: datetime | None = None, known_at: datetime | None = None) -> list[Unmapped]:
+    """Unknown accelerator words of every provider's last attempt that brought rows, most frequent first.
+
+    `as_of`: of the attempts up to then; `known_at`: of the verdicts given by then.
+    """
     last: dict[str, Scrape] = {}
-    for scrape in sorted(lake.scrapes(), key=lambda scrape: scrape.observed_at):
+    for scrape in sorted(_until(lake.scrapes(), as_of, known_at), key=lambda scrape: scrape.observed_at):
         if scrape.offers:
             last[scrape.provider] = scrape
     found: dict[str, list[tuple[str, int, datetime]]] = {}

@@ -214,11 +214,15 @@ def _status_columns(zone: tzinfo | None) -> list[Shown]:
     ]
 
 
-@click.command("unmapped", epilog=examples("unmapped", "unmapped -o csv"))
+@click.command("unmapped", epilog=examples("unmapped", "unmapped -o csv", "unmapped --as-of 2026-11-29"))
+@as_of_option
+@known_at_option
 @zone_option
 @output_options
 @click.pass_context
-def unmapped_command(ctx: click.Context, /, *, zone: str | None, out: Output) -> None:
+def unmapped_command(
+    ctx: click.Context, /, *, as_of: str | None, known_at: str | None, zone: str | None, out: Output
+) -> None:
     """Accelerator words that the tables do not know, from every provider's last attempt, most frequent first.
 
     Such offers are kept, with their words and without a model. Teach a word in schemas/gpu_aliases.csv.
@@ -229,7 +233,9 @@ def unmapped_command(ctx: click.Context, /, *, zone: str | None, out: Output) ->
     lake = Lake.open(settings(ctx).data)
     now = lake.clock(datetime.now(UTC))
     reader = args.zone(zone) if zone else None
-    rows = [{**asdict(found), "providers": list(found.providers)} for found in unmapped(lake)]
+    when = times(now, as_of=as_of, known_at=known_at)
+    words = unmapped(lake, as_of=when.as_of, known_at=when.known_at)
+    rows = [{**asdict(found), "providers": list(found.providers)} for found in words]
     shown = [
         column("words"),
         Shown("OFFERS", lambda row: str(row["offers"]), "right"),
@@ -237,7 +243,11 @@ def unmapped_command(ctx: click.Context, /, *, zone: str | None, out: Output) ->
         Shown("LAST SEEN", lambda row: instant(row["last_seen"], reader), drop=1),
     ]
     notes = [] if rows else ["every accelerator has a name"]
-    emit(View("unmapped", rows, shown, now, counts={"rows": len(rows)}, sample=_sample(lake), notes=notes), out)
+    query = args.effective(**when.asked())
+    emit(
+        View("unmapped", rows, shown, when.at, query, counts={"rows": len(rows)}, sample=_sample(lake), notes=notes),
+        out,
+    )
 
 
 @click.command(

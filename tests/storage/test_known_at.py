@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from storage.health import status
+from storage.health import status, unmapped
 from storage.series import diff
 from storage.views import sql
 
@@ -60,3 +60,12 @@ def test_C2_sql_as_believed_then(world, corrected):
     assert asked("SELECT count(*) AS n FROM snapshots") == [{"n": 3}]
     assert asked("SELECT count(*) AS n FROM scrapes", known_at=world.at(8)) == [{"n": 3}]
     assert asked("SELECT new_price::DOUBLE AS p FROM changes", known_at=world.at(8)) == [{"p": 3}]
+
+
+def test_C2_unmapped_words_as_of_a_day_and_as_believed_then(world, lake):
+    for day, words in ((1, '{"Zeta": 1}'), (2, '{"Eta": 2}')):
+        world.put(lake, day, world.offer(1), unmapped=words)
+    assert [u.words for u in unmapped(lake)] == ["Eta"]
+    assert [u.words for u in unmapped(lake, as_of=world.at(1, 5))] == ["Zeta"]
+    assert [u.words for u in unmapped(lake, known_at=world.at(1, 5))] == ["Zeta"]
+    assert unmapped(lake, as_of=world.at(1, 1)) == []
