@@ -62,11 +62,13 @@ class Ledger:
     @overload
     def offers(
         self, *gpus: str, as_of: When = ..., known_at: When = ..., sort: str = ..., limit: int | None = ...,
+        unit_prices: Iterable[str] = ...,
         arrow: Literal[False] = ..., **filters: Any,
     ) -> pd.DataFrame: ...  # fmt: skip
     @overload
     def offers(
         self, *gpus: str, as_of: When = ..., known_at: When = ..., sort: str = ..., limit: int | None = ...,
+        unit_prices: Iterable[str] = ...,
         arrow: Literal[True], **filters: Any,
     ) -> pa.Table: ...  # fmt: skip
     def offers(
@@ -76,16 +78,23 @@ class Ledger:
         known_at: When = None,
         sort: str = "usd_per_gpu_hour",
         limit: int | None = None,
+        unit_prices: Iterable[str] = (),
         arrow: bool = False,
         **filters: Any,
     ) -> pd.DataFrame | pa.Table:
         """The comparison table: Offer's columns, age_s, stale, carried_forward; on demand unless `purchase` says more.
 
+        `unit_prices`: usd_per_gib_hour, usd_per_bf16_tflop_hour, usd_per_gbs_hour, of which each may also be `sort`.
+
         >>> ledger = Ledger(store)
         >>> table = ledger.offers("rtx4090", purchase="any", sort="price", as_of="2026-11-30", arrow=True)
         >>> [(row["purchase"], row["tier"]) for row in table.select(["purchase", "tier"]).to_pylist()][:2]
         [('bid', 'community'), ('on_demand', None)]
+        >>> frame = ledger.offers("H100-SXM", provider="lambda", sort="usd_per_gib_hour", as_of="2026-11-30")
+        >>> frame["usd_per_gib_hour"].tolist()
+        [Decimal('0.0373750000')]
         """
+        from storage.figures import UNIT_PRICES
         from storage.query import SORTS, offers
 
         now = self._lake.clock(datetime.now(UTC))
@@ -98,6 +107,7 @@ class Ledger:
                 known_at=_moment(known_at, now, end_of_day=True),
                 sort=args.one_of("sort key", sort, list(SORTS)),
                 limit=limit,
+                unit_prices=[args.one_of("unit price", name, list(UNIT_PRICES)) for name in unit_prices],
             )
         return self._given(answer.table, arrow)
 
