@@ -3,7 +3,8 @@
 Docs:  https://docs.api.eu01.stackit.cloud/documentation/pim/version/v2
 Gives: price of the whole machine, count (in the name of the type), vCPUs, RAM, region
 Lacks: stock, GPU (only the type's family tells it), GPU memory, disk, network, interruptible capacity (there is none)
-Quirk: one list of everything that is sold; databases have flavours too. Euro without VAT, told as a sign.
+Quirk: one list of everything that is sold, under `services`, in copies under `skus`; databases have flavours too. Euro
+       without VAT, told as a sign.
        `monthlyPrice` is 720 hours. `metro` is the same machine spread over zones, at its own price
 """
 
@@ -15,7 +16,7 @@ from typing import Any
 from scrapy.http import Response
 
 from schemas.raw_offer import RawOffer
-from spiders.shared.base import Document
+from spiders.shared.base import Document, dig, having, json_of
 from spiders.shared.errors import SchemaDrift
 from spiders.shared.shapes.json_list import JsonListSpider
 
@@ -26,8 +27,16 @@ class StackitSpider(JsonListSpider):
     name = "stackit"
     start_urls = ["https://pim.api.stackit.cloud/v1/skus"]
     documents = (Document(r"/v1/skus", "parse"),)
-    records_path = ("services",)
     expect = "json"
+
+    def records(self, response: Response) -> Iterator[dict[str, Any]]:
+        """The SKUs, under `services` or `skus`, or bare. Raises SchemaDrift where there is no list of objects."""
+        document = json_of(response)
+        if isinstance(document, dict):
+            document = document["skus"] if "skus" in document else dig(document, ("services",), response.url)
+        if not isinstance(document, list):
+            raise SchemaDrift(f"expected a list of SKUs from {response.url}, got {type(document).__name__}")
+        yield from having(document, ("category", "deprecated", "currency", "price"), response.url)
 
     def read(self, record: dict[str, Any], response: Response) -> Iterator[RawOffer]:
         """One machine in one region; what is no GPU machine, or no longer sold, gives nothing."""
@@ -46,7 +55,7 @@ class StackitSpider(JsonListSpider):
             vcpus=machine["vCPU"],
             ram=f"{machine['ram']} GiB",
             region=record["region"],
-            tier="metro" if machine["metro"] else None,
+            tier="metro" if machine.get("metro") else None,
             kind="vm",
             tax_included=False,
         )

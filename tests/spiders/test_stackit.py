@@ -72,3 +72,9 @@ def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
         read = replay("stackit", NIGHT, skus_with("n2.14d.g1", price=price))
         assert [reject.raw.instance_type for reject in read.rejects] == ["n2.14d.g1"]
         assert len(read.offers) == 4
+
+
+def test_the_list_is_read_under_another_key_and_bare(replay: Any) -> None:
+    told = replay("stackit", NIGHT).offers
+    for change in (lambda url, body: {"skus": body["services"]}, lambda url, body: body["services"]):
+        assert replay("stackit", NIGHT, change).offers == told
