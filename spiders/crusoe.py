@@ -9,6 +9,7 @@ Quirk: inference and CPU blocks repeat the same markup and GPU names: a row coun
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from parsel import Selector
@@ -20,6 +21,7 @@ from spiders.shared.shapes.html_table import HtmlTableSpider, dollars, words
 
 SHOWN = "not(ancestor-or-self::*[has-class('w-condition-invisible')])"
 IN_ROW = "ancestor::*[has-class('pricing_gpu-item') or has-class('prixing-item')]"
+MEMORY = re.compile(r"\d+ ?GB")
 HEADING = f"preceding::*[has-class('pricing-heading')][not({IN_ROW})][1]"
 
 
@@ -43,8 +45,8 @@ class CrusoeSpider(HtmlTableSpider):
         cells = [words(cell) for cell in row.xpath(f".//*[has-class('pricing-rich')][{SHOWN}]")]
         if len(cells) != len(columns):
             raise LayoutChanged(f"expected {', '.join(columns)} in {words(row)!r}, got {len(cells)} prices")
-        tags = [words(tag) for tag in row.xpath(f".//*[has-class('pricing-tag')][not(has-class('is-dark'))][{SHOWN}]")]
-        memory = [words(tag) for tag in row.xpath(f".//*[has-class('pricing-tag')][has-class('is-dark')][{SHOWN}]")]
+        tags = [words(tag) for tag in row.xpath(f".//*[has-class('pricing-tag')][{SHOWN}]")]
+        memory = [tag for tag in tags if MEMORY.fullmatch(tag)]
         for label, cell in zip(columns, cells, strict=True):
             amount, _, unit = map(str.strip, cell.partition("/"))
             spot = "spot" in label.casefold()
@@ -57,5 +59,5 @@ class CrusoeSpider(HtmlTableSpider):
                     accelerator=words(row.xpath(".//h4")[0]),
                     gpu_count=1,
                     vram=next(iter(memory), None),
-                    form_factor=next((tag for tag in tags if tag), None),
+                    form_factor=next((tag for tag in tags if tag and tag not in memory), None),
                 )

@@ -42,3 +42,8 @@ def test_what_is_hidden_is_not_offered(replay: Any) -> None:
 def test_a_price_of_nothing_is_rejected_and_the_others_stay(replay: Any) -> None:
     read = replay("crusoe", NIGHT, lambda url, body: body.replace("$3.90", "$0.00"))
     assert (len(read.rejects), len(read.offers)) == (1, 5)
+
+
+def test_memory_and_form_factor_are_told_by_what_a_tag_says(replay: Any) -> None:
+    told = replay("crusoe", NIGHT).offers
+    assert replay("crusoe", NIGHT, lambda url, body: body.replace("pricing-tag is-dark", "pricing-tag")).offers == told
