@@ -76,7 +76,7 @@ class HyperstackSpider(HtmlTableSpider):
 
     def parse_flavors(self, response: Response, prices: dict[str, Any] | None = None) -> Iterator[Batch]:
         """One batch of all flavours that have GPUs; without `prices` what they cost stays unknown."""
-        flavors = [flavor for group in unwrapped(json_of(response)) for flavor in group["flavors"]]
+        flavors = [{**group, **flavor} for group in unwrapped(json_of(response)) for flavor in group["flavors"]]
         yield self.batch(response, (read_flavor(f, (prices or {}).get(f["gpu"])) for f in flavors if f["gpu"]))
 
 

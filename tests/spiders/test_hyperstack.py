@@ -70,3 +70,15 @@ def test_a_count_that_is_none_is_rejected_and_the_others_stay(replay: Any) -> No
 
     read = replay("hyperstack", KEYED, nothing)
     assert (len(read.rejects), len(read.offers)) == (1, 5)
+
+
+def test_the_region_may_stand_at_the_group_alone(replay: Any) -> None:
+    def grouped(url: str, body: Any) -> Any:
+        if "flavors" in url:
+            for group in body["data"]:
+                group["region_name"] = group["flavors"][0]["region_name"]
+                for flavor in group["flavors"]:
+                    del flavor["region_name"]
+        return body
+
+    assert replay("hyperstack", KEYED, grouped).offers == replay("hyperstack", KEYED).offers
