@@ -65,3 +65,14 @@ def test_older_lists_tell_no_disk(replay: Any) -> None:
         return body
 
     assert of(replay("huggingface", NIGHT, older), "jobs", "t4-small").disk_gib is None
+
+
+def test_sizes_that_are_not_told_stay_unknown(replay: Any) -> None:
+    def without(url: str, body: Any) -> Any:
+        if "/jobs/" in url:
+            flavour = next(r for r in body if r["name"] == "t4-small")
+            del flavour["cpu"], flavour["ram"], flavour["accelerator"]["vram"]
+        return body
+
+    t4 = of(replay("huggingface", NIGHT, without), "jobs", "t4-small")
+    assert (t4.vcpus, t4.ram_gib, t4.gpu_count) == (None, None, 1)
