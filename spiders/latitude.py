@@ -48,7 +48,7 @@ class LatitudeSpider(EmbeddedJsonSpider):
         if isinstance(value, dict) and "specs" in value and value["specs"].get("gpu"):
             for region in value["regions"]:
                 for unit, months in TERMS:
-                    if price := (region["pricing"]["USD"] or {}).get(unit):
+                    if price := ((region["pricing"] or {}).get("USD") or {}).get(unit):
                         yield read_offer(value, region, price, unit, months)
 
 

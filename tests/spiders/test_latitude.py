@@ -66,3 +66,12 @@ def test_a_price_below_zero_is_rejected_and_the_others_stay(replay: Any) -> None
 
     read = replay("latitude", KEYED, negative)
     assert (len(read.rejects), len(read.offers)) == (1, 3)
+
+
+def test_a_region_without_dollars_is_no_offer_and_the_others_stay(replay: Any) -> None:
+    def without(url: str, body: Any) -> Any:
+        del body["data"][0]["attributes"]["regions"][0]["pricing"]["USD"]
+        return body
+
+    every, left = (replay("latitude", KEYED, change).offers for change in (None, without))
+    assert 0 < len(left) < len(every)
