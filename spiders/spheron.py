@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from scrapy.http import Response
-from w3lib.url import add_or_replace_parameter
+from w3lib.url import add_or_replace_parameter, url_query_parameter
 
 from schemas.raw_offer import RawOffer
 from spiders.shared.base import Document, json_of
@@ -49,10 +49,9 @@ class SpheronSpider(PagedJsonSpider):
     def next_page(self, response: Response) -> str | None:
         """The page of the next number, as long as the answer says that there are more."""
         document = json_of(response)
-        page, pages = document.get("page"), document.get("totalPages")
-        return (
-            add_or_replace_parameter(response.url, "page", str(page + 1)) if page and pages and page < pages else None
-        )
+        page = document.get("page") or int(url_query_parameter(response.url, "page") or 1)
+        more = page < (document.get("totalPages") or 1)
+        return add_or_replace_parameter(response.url, "page", str(page + 1)) if more else None
 
     def total(self, response: Response) -> int | None:
         """How many groups there are."""

@@ -70,3 +70,11 @@ def test_a_malformed_offer_is_told_and_the_others_stay(replay: Any) -> None:
     for fields in ({"price": "soon", "spot_price": None}, {"spot_price": -1}, {"gpuCount": None, "spot_price": "?"}):
         read = replay("spheron", NIGHT, with_first(**fields))
         assert (len(read.offers), len(read.rejects)) == (9, 1)
+
+
+def test_p03_the_next_page_is_asked_for_where_no_answer_tells_its_number(replay: Any) -> None:
+    def unnumbered(url: str, body: Any) -> Any:
+        del body["page"]
+        return body
+
+    assert replay("spheron", NIGHT, unnumbered).offers == replay("spheron", NIGHT).offers
