@@ -57,3 +57,12 @@ def test_a_price_that_is_none_is_told_and_the_rest_stays(replay: Any) -> None:
 
     read = replay("brev", NIGHT, broken)
     assert (len(read.offers), [r.raw.instance_type for r in read.rejects]) == (5, ["g4dn.xlarge"])
+
+
+def test_sizes_that_are_not_told_stay_unknown(replay: Any) -> None:
+    def without(url: str, body: Any) -> Any:
+        for record in body["items"]:
+            del record["vcpu"], record["memory"]
+        return body
+
+    assert {(o.vcpus, o.ram_gib) for o in replay("brev", NIGHT, without).offers} == {(None, None)}
