@@ -32,3 +32,17 @@ def test_a_malformed_price_is_refused_alone(replay: Any) -> None:
 
     read = replay("oblivus", NIGHT, change)
     assert (len(read.offers), len(read.rejects)) == (2, 4)
+
+
+def test_a_gpu_without_a_name_is_called_by_its_key(replay: Any) -> None:
+    def change(url: str, body: Any) -> Any:
+        if "metadata" in url:
+            for gpu in body["data"]["gpu"].values():
+                del gpu["metaName"]
+                for size in gpu["configurations"]:
+                    del size["flavorID"]
+        return body
+
+    read, told = replay("oblivus", NIGHT, change), replay("oblivus", NIGHT)
+    assert [o.gpu for o in read.offers] == [o.gpu for o in told.offers]
+    assert len({o.offer_key for o in read.offers}) == len(told.offers)
