@@ -31,7 +31,7 @@ class FlexaiSpider(EmbeddedJsonSpider):
     def read_value(self, value: Any) -> Iterator[RawOffer]:
         """The price of every card in a list of Offers, or in a single one."""
         for offer in value if isinstance(value, list) else [value]:
-            if offer["@type"] == "Offer" and CARD.match(offer["name"]):
+            if isinstance(offer, dict) and offer.get("@type") == "Offer" and CARD.match(offer.get("name") or ""):
                 yield RawOffer(
                     purchase="on_demand",
                     price=offer["price"],

@@ -28,3 +28,10 @@ def test_a_block_that_stands_twice_is_read_once(replay: Any) -> None:
 def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     read = replay("flexai", NIGHT, lambda url, body: body.replace('"price":"6.25"', '"price":"contact us"'))
     assert (len(read.offers), [reject.raw.accelerator for reject in read.rejects]) == (2, ["NVIDIA B200"])
+
+
+def test_what_is_no_named_offer_is_passed_over(replay: Any) -> None:
+    odd = (
+        '<script>{"offers":"all","x":{"offers":[{"@type":"Offer","price":"1.00"},{"@type":"AggregateOffer"}]}}</script>'
+    )
+    assert len(replay("flexai", NIGHT, lambda url, body: body.replace("</head>", odd + "</head>")).offers) == 3
