@@ -34,7 +34,7 @@ class AtlanticnetSpider(EmbeddedJsonSpider):
         """Every price by the hour of every plan in a list."""
         for entry in value:
             plan = entry.get("item", entry)
-            if plan.get("category") == "Accelerated Compute":
+            if isinstance(plan, dict) and plan.get("category") == "Accelerated Compute":
                 for price in plan["priceSpecification"]:
                     if price["unitCode"] == "HUR":
                         yield self.read_price(plan, price)

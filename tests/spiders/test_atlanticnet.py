@@ -44,3 +44,9 @@ def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
 def test_a_term_of_another_kind_fails_loudly(failing: Any) -> None:
     report = failing("atlanticnet", NIGHT, lambda url, body: body.replace("3-Year Term", "Best Price"))
     assert (report.error_class, "Best Price" in report.error) == ("LayoutChanged", True)
+
+
+def test_breadcrumbs_are_no_plans(replay: Any) -> None:
+    crumb = '{"@type":"ListItem","position":1,"name":"Home","item":"https://www.atlantic.net/"}'
+    script = f'<script type="application/ld+json">{{"@type":"BreadcrumbList","itemListElement":[{crumb}]}}</script>'
+    assert len(replay("atlanticnet", NIGHT, lambda url, body: body.replace("</head>", script + "</head>")).offers) == 3
