@@ -50,6 +50,6 @@ def read(gpu: dict[str, Any], currency: str) -> Iterator[RawOffer]:
                 currency=currency,
                 price_unit="gpu-hour",
                 accelerator=gpu["display_name"],
-                sku=gpu.get("billing_key"),
+                sku=" ".join(filter(None, (gpu["display_name"], gpu.get("billing_key")))),
                 gpu_count=1,
             )

@@ -37,3 +37,13 @@ def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
     read = replay("polaris", NIGHT, broken)
     assert (len(read.offers), len(read.rejects)) == (6, 1)
     assert "soon" in read.rejects[0].reason
+
+
+def test_gpus_of_one_price_class_are_offers_of_their_own(replay: Any) -> None:
+    def classed(url: str, body: Any) -> Any:
+        for gpu in body["gpus"]:
+            gpu["billing_key"] = "one"
+        return body
+
+    offers = replay("polaris", NIGHT, classed).offers
+    assert len({o.offer_key for o in offers}) == len(offers) == 7
