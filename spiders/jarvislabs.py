@@ -27,7 +27,7 @@ class JarvislabsSpider(HtmlTableSpider):
 
     name = "jarvislabs"
     start_urls = ["https://jarvislabs.ai/pricing"]
-    pools_url = "https://backendn.jarvislabs.net/misc/server_meta"
+    pools_url = "https://backendprod.jarvislabs.net/misc/server_meta"
     documents = (Document(r"/misc/server_meta", "parse_pools"), Document(r"jarvislabs\.ai/", "parse"))
     anchors = ("<table", "VRAM", "vCPU", "/hour")
 
