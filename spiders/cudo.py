@@ -37,9 +37,9 @@ class CudoSpider(JsonListSpider):
         """The smallest machine of one type in one data centre."""
         if not record["gpuModel"]:
             return
-        gpus = max(1, record["minGpuPerVm"])
-        vcpus = max(1, math.ceil(gpus * record["minVcpuPerGpu"]))
-        memory = math.ceil(vcpus / record["maxVcpuPerMemoryGib"])
+        gpus = max(1, record.get("minGpuPerVm") or 0)
+        vcpus = max(1, math.ceil(record.get("minVcpu") or 0), math.ceil(gpus * (record.get("minVcpuPerGpu") or 0)))
+        memory = max(math.ceil(record.get("minMemoryGib") or 0), math.ceil(vcpus / record["maxVcpuPerMemoryGib"]))
         parts = [(record["gpuPriceHr"], gpus), (record["vcpuPriceHr"], vcpus), (record["memoryGibPriceHr"], memory)]
         vram, free = record.get("gpuMemoryGib"), record.get("totalGpuFree")
         yield RawOffer(

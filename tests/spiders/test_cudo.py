@@ -40,3 +40,14 @@ def test_a_malformed_price_of_a_part_refuses_the_machine_alone(replay: Any, part
 
     read = replay("cudo", NIGHT, change)
     assert (len(read.offers), len(read.rejects)) == (3, 1)
+
+
+def test_the_least_that_a_machine_may_have_counts(replay: Any) -> None:
+    def least(url: str, body: Any) -> Any:
+        for record in body["machineTypes"]:
+            record |= {"minVcpu": 4, "minMemoryGib": 16}
+            del record["minGpuPerVm"], record["minVcpuPerGpu"]
+        return body
+
+    h100 = of(replay("cudo", NIGHT, least), "H100")
+    assert (h100.gpu_count, h100.vcpus, h100.ram_gib) == (1, 4, 16)
