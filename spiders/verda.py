@@ -4,11 +4,13 @@ Docs:  https://api.verda.com/v1/docs
 Gives: both prices, GPU, count, memory, vCPUs, RAM; with VERDA_CLIENT_ID and VERDA_CLIENT_SECRET also stock by location
 Lacks: without a key stock and location. Prices of clusters, containers (`serverless_price`) and the dynamic price
 Quirk: prices are strings for the whole instance, `gpu_memory` is that of all its GPUs together; a `spot_price` of null
-       is no offer and is not filled from the other price
+       is no offer and is not filled from the other price. A saved price page is read as well: its JSON-LD says
+       the way of buying in name and description; an Offer may be of a cluster, a container, a disk or a nameless CPU
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -16,8 +18,10 @@ from scrapy.http import JsonRequest, Request, Response
 
 from schemas.raw_offer import Purchase, RawOffer
 from spiders.shared.base import Batch, Document, dig, json_of
+from spiders.shared.shapes.embedded_json import embedded
 from spiders.shared.shapes.json_list import JsonListSpider
 
+NAMED = re.compile(r"(?P<count>\d+)x (?P<gpu>\S.*) (?P<way>on-demand|spot)")
 Stock = dict[str, list[dict[str, Any]]]
 
 
@@ -26,7 +30,11 @@ class VerdaSpider(JsonListSpider):
 
     name = "verda"
     start_urls = ["https://api.verda.com/v1/instance-types"]
-    documents = (Document(r"/v1/instance-types", "parse_types"), Document(r"/v1/instance-availability", "parse_stock"))
+    documents = (
+        Document(r"/v1/instance-types", "parse_types"),
+        Document(r"/v1/instance-availability", "parse_stock"),
+        Document(r"(verda\.com|datacrunch\.io)/pricing", "parse_page"),
+    )
 
     async def start(self) -> AsyncIterator[Request]:
         """The list of types; with credentials a token, then the stock, then the list."""
@@ -82,3 +90,23 @@ class VerdaSpider(JsonListSpider):
                     kind="vm",
                     availability=None if stock is None else bool(free),
                 )
+
+    def parse_page(self, response: Response) -> Iterator[Batch]:
+        """One batch of the Offers of instances in the page's JSON-LD, each once."""
+        offers = (o for graph in embedded(response.text, "@graph") for node in graph for o in read_node(node))
+        yield self.batch(response, {str(offer): offer for offer in offers}.values())
+
+
+def read_node(node: dict[str, Any]) -> Iterator[RawOffer]:
+    """The Offer of an instance with GPUs, whose price is of all of them."""
+    named = NAMED.fullmatch(node.get("name") or "")
+    if named and node.get("description") == f"Hourly {named['way']} instance price":
+        yield RawOffer(
+            purchase="spot" if named["way"] == "spot" else "on_demand",
+            price=node["price"],
+            currency=node["priceCurrency"],
+            price_unit="instance-hour",
+            accelerator=named["gpu"],
+            gpu_count=named["count"],
+            kind="vm",
+        )

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy.http import HtmlResponse
 
+from schemas.normalise import Context, normalise
+from schemas.providers import provider
 from spiders.shared.crawl import crawl
 from spiders.shared.source import RECORDED
+from spiders.verda import VerdaSpider
 
 
 def test_s06_a_null_spot_price_is_not_filled(replay: Any) -> None:
@@ -93,3 +99,32 @@ def test_a_malformed_type_is_told_and_the_others_stay(replay: Any) -> None:
         read = replay("verda", "2026-11-29-night", lambda url, body, c=change: [body[0] | c, *body[1:]])
         assert [reject.raw.instance_type for reject in read.rejects] == ["1B300.30V"]
         assert len(read.offers) == len(whole.offers) - 1
+
+
+def node(name: str, description: str, price: object) -> dict[str, object]:
+    """An Offer as the page's JSON-LD holds it."""
+    return {"@type": "Offer", "name": name, "description": description, "price": price, "priceCurrency": "USD"}
+
+
+def test_a_saved_page_tells_instances_alone_and_a_twin_once() -> None:
+    on_demand = node("8x H200 SXM5 141GB on-demand", "Hourly on-demand instance price", 32.0)
+    graph = [
+        {"@type": "WebPage", "name": "Pricing"},
+        on_demand,
+        on_demand,
+        node("1x H200 SXM5 141GB spot", "Hourly spot instance price", "2.00"),
+        node(" on-demand", "Hourly on-demand instance price", 0.03),
+        node("1x H200 SXM5 141GB serverless spot", "Hourly serverless spot container price", 2.2),
+        node("16x H200 SXM5 141GB instant cluster", "Hourly instant cluster price", 64),
+        node("NVMe storage", "Monthly storage price per GiB", 0.2),
+    ]
+    page = f'<script type="application/ld+json">{json.dumps({"@graph": graph})}</script>'
+    response = HtmlResponse("https://verda.com/pricing", body=page.encode())
+    (batch,) = VerdaSpider().parse_page(response)
+    context = Context(provider("verda"), "test", datetime(2026, 11, 29, 2, tzinfo=UTC), "recording")
+    read = normalise(batch.offers, context)
+    assert read.rejects == []
+    assert [(o.gpu, o.form_factor, o.vram_gib, o.gpu_count, o.purchase, o.usd_per_gpu_hour) for o in read.offers] == [
+        ("H200", "SXM", 141.0, 8.0, "on_demand", Decimal(4)),
+        ("H200", "SXM", 141.0, 1.0, "spot", Decimal(2)),
+    ]
