@@ -5,22 +5,27 @@ Gives: price, GPU, count, memory, vCPUs, RAM, disk, regions with stock, whose cl
 Lacks: how many there are, interruptible capacity and commitments
 Quirk: `hourly_price` is US cents for the whole machine. Some fields stand in `configuration`, some beside it, some at
        both places. `interconnect` is how the GPUs are mounted, unless the GPU's name says it, as in "H100_nvl", which
-       goes first. CPU machines are listed with 0 GPUs. One price holds for all regions; stock is told by region
+       goes first. CPU machines are listed with 0 GPUs. One price holds for all regions; stock is told by region. A
+       saved homepage, whose script holds the same list, is read as well
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator, Iterator
+from decimal import Decimal
 from typing import Any
 
 from scrapy.http import Request, Response
 
 from schemas.raw_offer import RawOffer
-from spiders.shared.base import Document, json_of
-from spiders.shared.errors import SchemaDrift
+from spiders.shared.base import Batch, Document, json_of
+from spiders.shared.errors import LayoutChanged, SchemaDrift
+from spiders.shared.shapes.embedded_json import levels
 from spiders.shared.shapes.json_list import JsonListSpider
 
+TYPE = re.compile(r'\{"cloud":"')
 MOUNT = re.compile(r"sxm|pcie|nvl(?!ink)", re.IGNORECASE)
 
 
@@ -29,7 +34,7 @@ class ShadeformSpider(JsonListSpider):
 
     name = "shadeform"
     start_urls = ["https://api.shadeform.ai/v1/instances/types"]
-    documents = (Document(r"/instances/types", "parse"),)
+    documents = (Document(r"/instances/types", "parse"), Document(r"shadeform\.(ai|com)/?$", "parse_page"))
     expect = "json"
 
     async def start(self) -> AsyncIterator[Request]:
@@ -45,7 +50,17 @@ class ShadeformSpider(JsonListSpider):
         types = document if isinstance(document, list) else document["instance_types"]
         if not isinstance(types, list):
             raise SchemaDrift(f"expected a list under instance_types in {response.url}, got {type(types).__name__}")
-        yield from ({**record, **(record.get("configuration") or {})} for record in types)
+        yield from map(laid_over, types)
+
+    def parse_page(self, response: Response) -> Iterator[Batch]:
+        """One batch of the types in the homepage's script, each once. Raises LayoutChanged where it holds none."""
+        text = next((text for text in levels(response.text) if TYPE.search(text)), None)
+        if text is None:
+            raise LayoutChanged(f"expected instance types in {response.url}, got none")
+        decoder = json.JSONDecoder(parse_float=Decimal)
+        types = [laid_over(decoder.raw_decode(text, found.start())[0]) for found in TYPE.finditer(text)]
+        offers = (offer for record in types for offer in self.read(record, response))
+        yield self.batch(response, {str(offer): offer for offer in offers}.values())
 
     def read(self, record: dict[str, Any], response: Response) -> Iterator[RawOffer]:
         """One type in each of its regions; a type whose regions are not told is one offer without."""
@@ -72,6 +87,11 @@ class ShadeformSpider(JsonListSpider):
                 availability=place.get("available"),
                 reseller_of=record["cloud"],
             )
+
+
+def laid_over(record: dict[str, Any]) -> dict[str, Any]:
+    """A type with its configuration laid over it."""
+    return {**record, **(record.get("configuration") or {})}
 
 
 def size(gigabytes: Any) -> str | None:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from typing import Any
+
+from scrapy.http import HtmlResponse
+
+from spiders.shadeform import ShadeformSpider
+from spiders.shared import har
+from spiders.shared.source import RECORDED
 
 NIGHT = "2026-11-29-night"
 
@@ -61,3 +68,13 @@ def test_a_malformed_price_is_refused_alone(replay: Any) -> None:
     for price in (-5, "call us", 0):
         read = replay("shadeform", NIGHT, changed(hourly_price=price))
         assert (len(read.offers), len(read.rejects)) == (5, 2)
+
+
+def test_a_saved_homepage_tells_the_same_as_the_list(replay: Any) -> None:
+    (entry,) = har.read(RECORDED / "shadeform" / NIGHT).entries
+    types = json.dumps(json.loads(entry.body)["instance_types"], separators=(",", ":"))
+    script = f"<script>self.__next_f.push([1,{json.dumps('7:' + types)}])</script>"
+    response = HtmlResponse("https://www.shadeform.ai/", body=(script + script).encode())
+    (batch,) = ShadeformSpider().parse_page(response)
+    told = replay("shadeform", NIGHT).raw
+    assert [str(o) for o in batch.offers] == [str(o).replace(str(o.source_url), response.url) for o in told]
