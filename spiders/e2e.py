@@ -75,7 +75,7 @@ def sized(cell: str) -> str | None:
 def read_offer(offer: dict[str, Any]) -> Iterator[RawOffer]:
     """One offer of the catalogue, none where it is no GPU or not priced by the hour."""
     item, price = offer.get("itemOffered") or {}, offer.get("priceSpecification") or {}
-    name = offer.get("name") or item["name"]
+    name = offer.get("name") or item.get("name") or ""
     unit = price.get("unitText") or offer.get("unitText")
     if "GPU" in (offer.get("category") or item.get("category") or name) and unit == "per hour":
         memory = MEMORY.search(item.get("description") or offer.get("description") or "")

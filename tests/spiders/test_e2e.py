@@ -62,3 +62,9 @@ def test_a_price_that_is_no_number_is_rejected_and_the_others_stay(replay: Any) 
 
     read = replay("e2e", NIGHT, words)
     assert (len(read.rejects), len(read.offers)) == (1, 8)
+
+
+def test_an_offer_of_something_without_a_name_is_passed_over(replay: Any) -> None:
+    block = '<script type="application/ld+json">{"@type":"Thing","offers":{"@type":"Offer","price":"0"}}</script>'
+    read = replay("e2e", NIGHT, lambda url, body: body.replace("</body>", block + "</body>"))
+    assert read.offers == replay("e2e", NIGHT).offers
