@@ -19,7 +19,7 @@ from scrapy.http import Request, Response
 from schemas.raw_offer import RawOffer
 from spiders.shared.base import Batch, Document, ProviderSpider, dig, json_of
 
-CONFIGURATION = re.compile(r"(?P<gpu>[a-z0-9]+)_x(?P<count>\d+)(_(?P<mode>[a-z]+))?")
+CONFIGURATION = re.compile(r"(?P<gpu>[a-z0-9_]+?)_x(?P<count>\d+)(_(?P<mode>[a-z]+))?")
 
 
 class ThundercomputeSpider(ProviderSpider):

@@ -50,3 +50,13 @@ def test_a_malformed_price_is_told_and_the_others_stay(replay: Any) -> None:
 
     read = replay("thundercompute", NIGHT, broken)
     assert (len(read.offers), [reject.reason for reject in read.rejects]) == (5, ["price -1 is not above zero"])
+
+
+def test_a_name_of_several_words_is_a_configuration_as_well(replay: Any) -> None:
+    def renamed(url: str, body: Any) -> Any:
+        (documents,) = body.values()
+        documents["rtx_pro_6000_x1"] = documents.pop("h100_x1")
+        return body
+
+    names = {o.instance_type for o in replay("thundercompute", NIGHT, renamed).offers}
+    assert ("rtx_pro_6000_x1" in names, len(names)) == (True, 6)
