@@ -25,7 +25,7 @@ class TargonSpider(ProviderSpider):
 
     name = "targon"
     start_urls = ["https://api.targon.com/tha/v3/inventory"]
-    documents = (Document(r"/tha/v3/inventory", "parse"),)
+    documents = (Document(r"/tha/v[23]/inventory", "parse"),)
 
     def parse(self, response: Response) -> Iterator[Batch]:
         """One batch of the resources with GPUs."""

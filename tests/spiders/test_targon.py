@@ -5,6 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+from spiders.targon import TargonSpider
+
 NIGHT = "2026-11-29-night"
 
 
@@ -48,3 +50,8 @@ def test_a_rental_and_a_machine_of_one_name_are_two_offers(replay: Any) -> None:
 def test_a_price_below_zero_is_told_and_the_rest_stays(replay: Any) -> None:
     read = replay("targon", NIGHT, machine(cost_per_hour=-3.09))
     assert (len(read.offers), len(read.rejects)) == (1, 1)
+
+
+def test_a_saved_answer_of_the_list_before_is_read_as_well() -> None:
+    spider = TargonSpider()
+    assert spider.reader("https://api.targon.com/tha/v2/inventory?type=rental&gpu=true") == spider.parse
