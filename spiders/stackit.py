@@ -4,8 +4,8 @@ Docs:  https://docs.api.eu01.stackit.cloud/documentation/pim/version/v2
 Gives: price of the whole machine, count (in the name of the type), vCPUs, RAM, region
 Lacks: stock, GPU (only the type's family tells it), GPU memory, disk, network, interruptible capacity (there is none)
 Quirk: one list of everything that is sold, under `services`, in copies under `skus`; databases have flavours too. Euro
-       without VAT, told as a sign.
-       `monthlyPrice` is 720 hours. `metro` is the same machine spread over zones, at its own price
+       without VAT, told as a sign. `monthlyPrice` is 720 hours. `metro` is the same machine spread over zones, at its
+       own price
 """
 
 from __future__ import annotations
