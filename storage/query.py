@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["FACT_COLUMNS", "SORTS", "Current", "Filters", "Gpu", "OffersAnswer", "Shown", "current", "offers", "show"]
 
 DEFAULT_FRESH_H = 36
-TOTAL = "_total"
 DECISIVE = ("scrape_id", "provider", "observed_at", "recorded_at", "verdict", "supersedes")
 # Rows that are equal in what is sorted by always come in the same order.
 TIES = (
@@ -97,6 +96,8 @@ class OffersAnswer:
     """
 
     asked: Answer
+    counted: Answer
+    limit: int | None
     as_of: datetime
     newest: datetime | None
     stale: list[str]
@@ -109,20 +110,18 @@ class OffersAnswer:
     @property
     def table(self) -> pa.Table:
         """The rows as Arrow."""
-        return self.asked.table.drop_columns([TOTAL])
+        return self.asked.table
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The rows as dicts."""
-        return [{name: value for name, value in row.items() if name != TOTAL} for row in self.asked.rows]
+        return self.asked.rows
 
     @property
     def total(self) -> int:
-        """How many rows there are before the limit."""
-        if "table" in vars(self.asked):  # asked once already
-            counts = self.asked.table[TOTAL]
-            return int(counts[0].as_py()) if len(counts) else 0
-        return int(self.asked.rows[0][TOTAL]) if self.asked.rows else 0
+        """How many rows there are before the limit; asked for only where the limit may have cut some."""
+        found = self.asked.table.num_rows if "table" in vars(self.asked) else len(self.asked.rows)
+        return found if self.limit is None or found < self.limit else int(self.counted.rows[0]["n"])
 
 
 def fresh_for_h(provider: str) -> float:
@@ -192,18 +191,21 @@ def offers(
     )
     found = priced("every") if units else "every"
     spot = f", {_spot_price()} AS spot_usd_per_gpu_hour, purchase AS asked_purchase" if sort == "spot" else ""
-    answer = lake.asked(
-        f"""WITH seen AS ({_values(seen)}),
+    every = f"""WITH seen AS ({_values(seen)}),
         every AS (SELECT o.*{"" if filters.disk_gib is None else WITH_DISK}, s.* EXCLUDE (scrape_id){spot}
-            FROM {source} o JOIN seen s USING (scrape_id) WHERE o.scrape_id IN $ids)
-        SELECT {names}, count(*) OVER () AS {TOTAL}
-        FROM {found} WHERE {where.sql()} ORDER BY {order}, {TIES} {"" if limit is None else "LIMIT $limit"}""",
+            FROM {source} o JOIN seen s USING (scrape_id) WHERE o.scrape_id IN $ids)"""
+    answer = lake.asked(
+        f"""{every} SELECT {names} FROM {found} WHERE {where.sql()} ORDER BY {order}, {TIES}
+        {"" if limit is None else "LIMIT $limit"}""",
         ids=ids,
         **({} if limit is None else {"limit": limit}),
         **where.params,
     )
+    counted = lake.asked(f"{every} SELECT count(*) AS n FROM every WHERE {where.sql()}", ids=ids, **where.params)
     return OffersAnswer(
         asked=answer,
+        counted=counted,
+        limit=limit,
         as_of=at,
         newest=max((c.observed_at for c in seen), default=None),
         stale=[c.provider for c in seen if c.stale],
@@ -234,16 +236,17 @@ def _values(seen: list[Current]) -> str:
     """The visible snapshots as a SQL relation; ids are ours (see `lake`), still they are quoted."""
     from storage.reading import literal
 
-    kind = "NULL::VARCHAR AS scrape_id, NULL::DOUBLE AS age_s, NULL::BOOLEAN AS stale, NULL::BOOLEAN AS carried_forward"
-    kind += "".join(f", NULL::VARCHAR AS {name}" for name in FACT_COLUMNS)
-    kind += ", NULL::DECIMAL(24, 10) AS disk_price"
+    kinds = {"scrape_id": "VARCHAR", "age_s": "DOUBLE", "stale": "BOOLEAN", "carried_forward": "BOOLEAN"}
+    kinds |= dict.fromkeys(FACT_COLUMNS, "VARCHAR") | {"disk_price": "DECIMAL(24, 10)"}
+    if not seen:
+        return f"SELECT {', '.join(f'NULL::{kind} AS {name}' for name, kind in kinds.items())} WHERE false"
     rows = [
-        f"SELECT {literal(c.scrape_id)}, {c.age_s!r}, {c.stale}, {c.carried_forward}, "
-        + ", ".join(map(literal, _facts(c.provider)))
-        + f", {_disk_price(c.provider)}"
+        f"({literal(c.scrape_id)}, {c.age_s!r}, {c.stale}, {c.carried_forward}, "
+        f"{', '.join(map(literal, _facts(c.provider)))}, {_disk_price(c.provider)})"
         for c in seen
     ]
-    return " UNION ALL ".join([f"SELECT {kind} WHERE false", *rows])
+    typed = ", ".join(f"{name}::{kind} AS {name}" for name, kind in kinds.items())
+    return f"SELECT {typed} FROM (VALUES {', '.join(rows)}) AS v({', '.join(kinds)})"
 
 
 def _facts(provider: str) -> Iterator[str]:
@@ -259,7 +262,7 @@ def _facts(provider: str) -> Iterator[str]:
 def _disk_price(provider: str) -> str:
     known = known_providers().get(provider)
     price = known.fact("storage_usd_per_gib_month") if known else None
-    return "NULL" if price is None else f"{price}::DECIMAL(24, 10)"
+    return "NULL" if price is None else f"{price}"
 
 
 @dataclass(frozen=True, slots=True)
