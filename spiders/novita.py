@@ -2,9 +2,10 @@
 
 Docs:  https://novita.ai/docs/api-reference/gpu-instance-list-products
 Gives: price of one GPU, GPU with memory, vCPUs, RAM and disk that come with it, regions, stock
-Lacks: how many GPUs there are, and how many fit one machine; in which of several regions the stock is
+Lacks: how many GPUs there are, and how many fit one machine; in which of several regions the stock is; stock of spot
 Quirk: a price is text in hundred-thousandths of a US dollar ("35000" is 0.35) for one GPU. `memoryPerGpu` is RAM, the
-       GPU's own memory stands in its name. What cannot be deployed is sold out, whatever `inventoryState` says
+       GPU's own memory stands in its name. What cannot be deployed is sold out, whatever `inventoryState` says.
+       Both differ by the way of buying that is asked for (`billingMethod`), so they say nothing of spot
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ class NovitaSpider(JsonListSpider):
     def read(self, record: dict[str, Any], response: Response) -> Iterator[RawOffer]:
         """One product in each of its regions, on demand, and spot where that has a price."""
         spot, regions = record.get("spotPrice"), record.get("regions") or [None]
+        bought = record.get("billingMethods")
         stock = record.get("inventoryState") if record["availableDeploy"] else False
         told = stock if len(regions) == 1 or stock in (False, "none") else None
         for region in regions:
             yield priced(record, "on_demand", record["price"], region, told)
-            if spot and spot != "0":
-                yield priced(record, "spot", spot, region, told)
+            if spot and spot != "0" and (bought is None or "spot" in bought):
+                yield priced(record, "spot", spot, region, None)
 
 
 def priced(record: dict[str, Any], purchase: Any, price: Any, region: str | None, stock: Any) -> RawOffer:

@@ -55,3 +55,12 @@ def test_a_malformed_price_is_refused_alone(replay: Any) -> None:
     for price in ("n/a", None, "-1"):
         read = replay("novita", NIGHT, first(price=price))
         assert (len(read.offers), len(read.rejects)) == (4, 2)
+
+
+def test_stock_is_that_of_demand_and_says_nothing_of_spot(replay: Any) -> None:
+    for case in (NIGHT, "2026-11-30-sold-out"):
+        assert {o.availability for o in replay("novita", case).offers if o.purchase == "spot"} == {"unknown"}
+
+
+def test_a_spot_price_of_what_is_not_sold_as_spot_is_no_offer(replay: Any) -> None:
+    assert {o.purchase for o in replay("novita", NIGHT, first(billingMethods=["onDemand"])).offers} == {"on_demand"}
