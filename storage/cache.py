@@ -20,11 +20,14 @@ def cache_dir() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpufare"
 
 
-def cached(root: str, paths: list[str], options: dict[str, str] | None) -> list[str]:
-    """Local copies of files below the URL `root`, in order; what is not there yet is fetched once, whole or not."""
+def cached(root: str, paths: list[str], options: dict[str, str] | None, *, anew: bool = False) -> list[str]:
+    """Local copies of files below the URL `root`, in order; what is not there yet is fetched once, whole or not at all.
+
+    anew: fetch them all, for a copy says nothing of whether the store still holds what it held.
+    """
     folder = cache_dir() / hashlib.sha256(root.encode()).hexdigest()[:16]
     copies = [folder / path.removeprefix(root).lstrip("/") for path in paths]
-    missing = [(path, copy) for path, copy in zip(paths, copies, strict=True) if not copy.exists()]
+    missing = [(path, copy) for path, copy in zip(paths, copies, strict=True) if anew or not copy.exists()]
     if missing:
         with told("cannot copy files of", f"the store at {root} into {folder}"):
             _fetch(root, missing, options)

@@ -61,16 +61,16 @@ def compact(
         table.opened(again=True)
         for month, files in table.partitions().items():
             if files > 1 and (everything or month < open_month):
-                done.append(_rewrite(table, month, ORDER[name]))
+                done.append(_rewrite(lake, table, month, ORDER[name]))
                 on_month(done[-1])
     for name in ("scrapes", "rates"):
         lake.table(name).gather(2)
     return done
 
 
-def _rewrite(table: LedgerTable, month: str, order: str) -> Compacted:
+def _rewrite(lake: Lake, table: LedgerTable, month: str, order: str) -> Compacted:
     before = _of_month(table, month)
-    landed = table.rewrite(month, lambda paths: _sorted(table, paths, month, order))
+    landed = table.rewrite(month, lambda paths: _sorted(table, lake.local(paths), month, order))
     table.opened(again=True)
     after = _of_month(table, month)
     return Compacted(table.name, month, before[0], after[0], before[1], after[1], landed)

@@ -218,13 +218,13 @@ class Lake:
         """SQL of a relation over the files of a table that can hold what is wanted; see `files`."""
         return relation(self.local([file.path for file in self.files(name, **wishes)]), RECORDS[name])
 
-    def local(self, paths: list[str]) -> list[str]:
-        """The files as local paths; those of an object store are copied into the cache first."""
+    def local(self, paths: list[str], *, anew: bool = False) -> list[str]:
+        """The files as local paths; those of an object store are copied into the cache, once more if `anew`."""
         if not is_remote(self.path):
             return paths
         from storage.cache import cached
 
-        return cached(self.path, paths, self.storage_options)
+        return cached(self.path, paths, self.storage_options, anew=anew)
 
     def scrapes(self, provider: str | None = None) -> list[Scrape]:
         """Every verdict on every attempt, oldest first; a scrape that was reviewed has several rows."""

@@ -96,7 +96,7 @@ def _file(lake: Lake, file: DataFile) -> str | None:
     import pyarrow.parquet as pq
 
     try:
-        path = Path(lake.local([file.path])[0])
+        path = Path(lake.local([file.path], anew=True)[0])
         if not path.is_file():
             return "is missing"
         if path.stat().st_size != file.size_bytes:
