@@ -36,7 +36,7 @@ class StackitSpider(JsonListSpider):
             document = document["skus"] if "skus" in document else dig(document, ("services",), response.url)
         if not isinstance(document, list):
             raise SchemaDrift(f"expected a list of SKUs from {response.url}, got {type(document).__name__}")
-        yield from having(document, ("category", "deprecated", "currency", "price"), response.url)
+        yield from having(document, ("category",), response.url)
 
     def read(self, record: dict[str, Any], response: Response) -> Iterator[RawOffer]:
         """One machine in one region; what is no GPU machine, or no longer sold, gives nothing."""
