@@ -35,14 +35,13 @@ class ShadeformSpider(JsonListSpider):
     name = "shadeform"
     start_urls = ["https://api.shadeform.ai/v1/instances/types"]
     documents = (Document(r"/instances/types", "parse"), Document(r"shadeform\.(ai|com)/?$", "parse_page"))
-    expect = "json"
 
     async def start(self) -> AsyncIterator[Request]:
         """One request with the user's key."""
         self.use("SHADEFORM_API_KEY")
         headers = {"X-API-KEY": self.key("SHADEFORM_API_KEY")}
         for url in self.start_urls:
-            yield Request(url, self.parse, headers=headers, dont_filter=True)
+            yield Request(url, self.parse, headers=headers, dont_filter=True, meta={"expect": "json"})
 
     def records(self, response: Response) -> Iterator[dict[str, Any]]:
         """The types, each with its configuration laid over it; a bare list is read like the wrapped one."""

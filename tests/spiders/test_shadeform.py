@@ -10,6 +10,8 @@ from scrapy.http import HtmlResponse
 
 from spiders.shadeform import ShadeformSpider
 from spiders.shared import har
+from spiders.shared.har import Entry
+from spiders.shared.offline import read_answers
 from spiders.shared.source import RECORDED
 
 NIGHT = "2026-11-29-night"
@@ -78,3 +80,10 @@ def test_a_saved_homepage_tells_the_same_as_the_list(replay: Any) -> None:
     (batch,) = ShadeformSpider().parse_page(response)
     told = replay("shadeform", NIGHT).raw
     assert [str(o) for o in batch.offers] == [str(o).replace(str(o.source_url), response.url) for o in told]
+
+
+def test_a_saved_homepage_is_a_page_and_no_broken_list() -> None:
+    body = b'<!doctype html><html><script>[{"cloud":"a","shade_instance_type":"H100","num_gpus":1,'
+    body += b'"gpu_type":"H100","hourly_price":190}]</script></html>'
+    read = read_answers("shadeform", [Entry("*", "https://www.shadeform.com/", mime="text/html", content=body)])
+    assert (read.errors, [offer.price for offer in read.offers]) == ([], [190])
