@@ -10,7 +10,7 @@ export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench browser chromium docs clean
+.PHONY: help demo test lint bench chaos browser chromium docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -46,6 +46,9 @@ lint: $(STAMP) ## ruff, mypy, import-linter
 
 bench: $(STAMP) ## ratios of time and size; prints, fails nothing
 	@for bench in benchmarks/*.py; do echo "== $$bench"; $(BIN)/python $$bench; done
+
+chaos: $(STAMP) ## kills and faults over real stores, counted; 8 minutes (CHAOS="--minutes 2 --seed 7")
+	@$(BIN)/python tests/chaos.py $(CHAOS)
 
 docs: $(STAMP) ## write the generated tables into the READMEs
 	@$(BIN)/python -m gpufare.docs

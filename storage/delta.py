@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 import zlib
@@ -94,7 +95,31 @@ class LedgerTable:
                     self._opened = DeltaTable(self.uri, storage_options=self.options)
                 except TableNotFoundError:
                     self._opened = None
+                else:
+                    self._refuse_empty_entry(self._opened.version())
         return self._opened
+
+    def _refuse_empty_entry(self, version: int) -> None:
+        """deltalake takes an empty entry of the log for one without actions: its rows would be missing without a word.
+
+        Looked at are the entries that deltalake has just read, those since the last checkpoint.
+        """
+        if is_remote(self.uri):
+            return
+        log = Path(self.uri, "_delta_log")
+        pointer = log / "_last_checkpoint"
+        try:
+            first = int(json.loads(pointer.read_bytes())["version"]) + 1
+        except (OSError, ValueError, KeyError, TypeError):
+            first = 0  # deltalake reads on without it, and so do we
+        for number in range(first, version + 1):
+            entry = log / f"{number:020}.json"
+            if entry.exists() and not entry.stat().st_size:
+                self._opened = None
+                raise StoreError(
+                    f"the log of table {self.name} has an empty entry, {entry} (did the machine go down?); restore it "
+                    "from a copy; if it is the last, you can remove it and run the same refresh again"
+                )
 
     def create(self, description: str, settings: dict[str, str]) -> None:
         """Make the table unless it is there; of two processes that try at once, both go on with the one that won."""

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from schemas.scrape import ACCEPTED
-from storage.delta import DataFile
+from storage.delta import DataFile, LedgerTable, is_remote
 from storage.errors import StoreError
 from storage.lake import RECORDS, Lake
 from storage.recordings import Recordings
@@ -79,6 +81,7 @@ def _table(lake: Lake, name: str, report: Report) -> bool:
         report.faults.append(str(error))
         return False
     report.tables += 1
+    report.notes += _unnamed(table)
     sound = True
     for file in files:
         fault = _file(lake, file)
@@ -88,6 +91,24 @@ def _table(lake: Lake, name: str, report: Report) -> bool:
         report.files += 1
         report.rows += file.rows
     return sound
+
+
+def _unnamed(table: LedgerTable) -> list[str]:
+    """Data files that no entry of the log adds or removes: left by a write that was ended, or by a lost log entry."""
+    if is_remote(table.uri):
+        return []
+    root = Path(table.uri)
+    there = {str(path.relative_to(root)) for path in root.rglob("*.parquet") if "_delta_log" not in path.parts}
+    there -= {str(Path(file.path).relative_to(root)) for file in table.files()}
+    if there:  # what was compacted waits for its sweep
+        for entry in (root / "_delta_log").glob("*.json"):
+            for line in entry.read_text(encoding="utf-8").splitlines():
+                if gone := json.loads(line).get("remove"):
+                    there.discard(unquote(gone["path"]))
+    return [
+        f"table {table.name}: no log entry names {root / path}; a write that was ended left it, or a log entry is lost"
+        for path in sorted(there)
+    ]
 
 
 def _file(lake: Lake, file: DataFile) -> str | None:

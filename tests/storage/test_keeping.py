@@ -8,10 +8,12 @@ import json
 import random
 import shutil
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from storage.compaction import compact
 from storage.filters import Filters
 from storage.gate import CrawlFacts
 from storage.lake import Lake, NotFound, StoreError
@@ -288,3 +290,27 @@ def test_F10_a_failed_night_is_nothing_to_review(world, lake):
     assert pending(lake) == []
     assert changes(lake, Filters(), all=True).total == 0
     assert offers(lake, Filters(), now=world.at(2)).carried_forward == ["hyperbolic"]
+
+
+@pytest.mark.parametrize("table", ["snapshots", "changes", "scrapes"])
+def test_a_last_log_entry_that_is_empty_is_refused_and_can_be_mended(world, lake, table):
+    """deltalake takes it for none: the last night would be missing without a word."""
+    for day in (1, 2):
+        world.put(lake, day, world.offer(1, f"{day}.5"))
+    entry = max(Path(lake.path, table, "_delta_log").glob("*.json"))
+    entry.write_bytes(b"")
+    with pytest.raises(StoreError, match="has an empty entry"):
+        Lake.open(lake.path).table(table).opened()
+    entry.unlink()
+    again = Lake.open(lake.path)
+    assert any("no log entry names" in note and f"table {table}" in note for note in verify(again).notes)
+    world.put(again, 2, world.offer(1, "2.5"))
+    assert verify(Lake.open(lake.path)).whole
+    assert offers(Lake.open(lake.path), Filters(), now=world.at(3)).rows[0]["price"] == Decimal("2.5")
+
+
+def test_what_compaction_left_is_no_lost_entry(world, lake):
+    for day in (1, 2, 3):
+        world.put(lake, day, world.offer(1, f"{day}.5"))
+    compact(lake, world.at(4), everything=True)
+    assert verify(Lake.open(lake.path)).notes == []
