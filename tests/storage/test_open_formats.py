@@ -19,8 +19,8 @@ PRICES = ("2.5", "0.0000000001", "12345678901234.0123456789", "0.1", None)
 
 @pytest.fixture(params=["as written", "compacted"])
 def month(request: pytest.FixtureRequest, world: Any, lake: Lake) -> Path:
-    """A November of six nights: `snapshots/month=2026-11` and nothing else of the store."""
-    for day in range(1, 7):
+    """A November of three nights: `snapshots/month=2026-11` and nothing else of the store."""
+    for day in range(1, 4):
         world.put(lake, day, *(world.offer(i, price, usd_per_hour=None) for i, price in enumerate(PRICES)))
     if request.param == "compacted":
         compact(lake, datetime.fromisoformat("2026-12-05T00:00:00+00:00"))
@@ -32,7 +32,7 @@ def expected(month: Path, world: Any) -> list[tuple[Any, ...]]:
     """What was put in, from the test's own numbers."""
     rows = [
         (f"hyperbolic:{i}", world.at(day), amount, amount, "USD", "H100", 1.0, "us-east-1")
-        for day in range(1, 7)
+        for day in range(1, 4)
         for i, price in enumerate(PRICES)
         for amount in [None if price is None else Decimal(price)]
     ]
