@@ -152,7 +152,7 @@ def test_the_child_dies_with_whoever_started_it(server, say, head, tmp_path, sig
         child = psutil.Process(parent.pid).children()
         assert len(child) == 1
         parent.send_signal(signum)
-        parent.wait(10)
+        parent.wait(30)
         wait_for(lambda: not child[0].is_running() or child[0].status() == psutil.STATUS_ZOMBIE)
     finally:
         parent.kill()
