@@ -180,7 +180,7 @@ def pieces(megabytes: float, packed: bool) -> Iterator[bytes]:
 def crawled(server: OfferServer, folder: Path) -> Read:
     """Crawl it in a child, recording."""
     module = folder / "large_offer_file.py"
-    source = f"import pathlib, resource\nHERE = pathlib.Path({str(folder)!r})\n" + SPIDER.replace("{url}", server.url)
+    source = f"import pathlib\nHERE = pathlib.Path({str(folder)!r})\n" + SPIDER.replace("{url}", server.url)
     module.write_text(source)
     report = crawl("large", folder / "crawl", module=module.stem, deadline_s=600, env={"PYTHONPATH": str(folder)})
     peak = folder / "peak"
