@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from schemas.offer import Offer
 from schemas.record import violations
@@ -193,19 +193,36 @@ def spot_above_on_demand(offers: pa.Table) -> RowCheck:
 
 
 def vram_known(offers: pa.Table, known_vram: Callable[[str], tuple[float, ...]]) -> RowCheck:
-    """Memory that no card of that name has; the value stays."""
+    """Memory that no card of that name has; the value stays.
+
+    Under half of the smallest size, and no share by its count, is a share sold as a whole card: it is held back.
+    """
     import pyarrow.compute as pc
 
     cards = offers.select(["gpu", "vram_gib"]).drop_null()
     pairs = cards.group_by(["gpu", "vram_gib"], use_threads=False).aggregate([]).to_pylist()
     odd = [p for p in pairs if not any(abs(p["vram_gib"] - s) <= SAME_VRAM * s for s in known_vram(p["gpu"]))]
-    rows = pc.equal(offers["gpu"], "").combine_chunks()
-    for pair in odd:
-        this = pc.and_(pc.equal(offers["gpu"], pair["gpu"]), pc.equal(offers["vram_gib"], pair["vram_gib"]))
-        rows = pc.or_(pc.fill_null(rows, False), pc.fill_null(this, False).combine_chunks())
-    result, findings = _flagged("vram_known", "0", pc.fill_null(rows, False), "vram_unknown_for_card", offers)
+    slivers = [p for p in odd if p["vram_gib"] < min(known_vram(p["gpu"]), default=0) / 2]
+    flag, share = "vram_unknown_for_card", pc.fill_null(pc.less(offers["gpu_count"], 1.0), False).combine_chunks()
+    held = pc.and_not(_any_of(offers, slivers), share)
+    rows = _any_of(offers, odd)
+    result, findings = _flagged("vram_known", "0", rows, flag, offers)
     detail = "; ".join(f"{p['gpu']} with {p['vram_gib']:g} GiB" for p in odd[:5]) or None
-    return CheckResult(result.name, result.value, result.bound, result.outcome, detail), findings
+    outcome: Outcome = "withhold" if count(held) else result.outcome
+    findings.append(Finding(held, flag, withhold=True))
+    return CheckResult(result.name, result.value, result.bound, outcome, detail), findings
+
+
+def _any_of(offers: pa.Table, pairs: list[dict[str, Any]]) -> pa.Array:
+    """Rows that are one of these cards with one of these sizes."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = pa.array([False] * offers.num_rows, pa.bool_())
+    for pair in pairs:
+        this = pc.and_(pc.equal(offers["gpu"], pair["gpu"]), pc.equal(offers["vram_gib"], pair["vram_gib"]))
+        rows = pc.or_(rows, pc.fill_null(this, False).combine_chunks())
+    return rows
 
 
 def _flagged(name: str, bound: str, odd: pa.Array, flag: str, offers: pa.Table) -> RowCheck:

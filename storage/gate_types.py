@@ -76,7 +76,7 @@ CHECKS: tuple[Check, ...] = (
     Check("currency_changed", "offers whose currency is another than before", "at most 2 %", "quarantine"),
     Check("per_gpu_consistency", "price per GPU of a node over that of the single card", "0.5 to 2", "warn"),
     Check("spot_above_on_demand", "spot prices above the on-demand price of the same shape", "0", "warn"),
-    Check("vram_known", "memory is a size that the card is made with", "within 7 %", "warn"),
+    Check("vram_known", "memory is a size that the card is made with", "within 7 %; under half: held back", "withhold"),
     Check("known_gpus", "offers whose accelerator is not in the table", "0", "warn"),
     Check("few_rejects", "share of records that could not be read", "2 % warns, 20 % quarantines", "quarantine"),
 )

@@ -177,6 +177,18 @@ def test_how_many_rows_may_be_held_back(world, gate, rows, bad, verdict):
     assert (judged.withheld, judged.verdict) == (bad, verdict)
 
 
+def test_B08_a_sliver_that_is_sold_as_a_whole_card_is_held_back(world, gate):
+    """A quarter of an H100 listed as one H100 would lead the table at a quarter of its price."""
+    judged = gate(
+        *(world.offer(i) for i in range(60)),
+        world.offer("sliver", vram_gib=19.625),
+        world.offer("share", vram_gib=19.625, gpu_count=0.25),
+    )
+    assert flags(judged, "sliver") == ["vram_unknown_for_card", "withheld"]
+    assert "withheld" not in flags(judged, "share")
+    assert check(judged, "vram_known").outcome == "withhold"
+
+
 def test_B08_memory_that_no_such_card_has_is_flagged_and_kept(world, gate):
     judged = gate(
         world.offer("near", vram_gib=84.0),
