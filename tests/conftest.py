@@ -19,7 +19,10 @@ settings.load_profile("gpufare")
 
 
 # What takes longest begins first, so that the two workers end together.
-LONGEST = ("test_kills.py", "test_prefect.py", "test_nights.py", "test_browser.py", "test_recorded.py")
+LONGEST = (
+    *("test_kills.py", "test_prefect.py", "test_nights.py", "test_browser.py", "test_recorded.py"),
+    *("test_object_store.py", "test_sixty_days.py", "test_crawl.py", "test_offers.py", "test_aws_offer_file.py"),
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

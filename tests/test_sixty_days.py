@@ -116,6 +116,6 @@ def test_C02_every_day_says_what_it_said_also_after_compaction_and_after_a_repla
     (replayed,) = module.replay(str(store))
     assert (len(replayed.restated), replayed.failed) == (NIGHTS, [])
     assert asked_again(store, "--known-at", believed.isoformat()) == said
-    now: list[Any] = [json.loads(line) for line in asked_again(store)[-1].splitlines()]
+    now: list[Any] = [json.loads(line) for line in printed(store).splitlines()]
     assert {row["price"] for row in now if row["gpu"] == "H200"} == {200}
     assert verify(Lake.open(store)).whole

@@ -75,11 +75,16 @@ def run(
     return summary
 
 
-@click.command("demo", epilog="Examples: gpufare demo; gpufare --data ./demo offers H100 --in-stock")
+@click.command(
+    "demo", epilog="Examples: gpufare demo; gpufare demo lambda vast; gpufare --data ./demo offers H100 --in-stock"
+)
+@click.argument("names", nargs=-1, metavar="[PROVIDER]...", shell_complete=complete_providers)
 @click.option("--into", default=DEMO, show_default=True, metavar="DIR", help="The sample store; it is made anew.")
 @click.pass_context
-def demo_command(ctx: click.Context, into: str) -> int:
+def demo_command(ctx: click.Context, names: tuple[str, ...], into: str) -> int:
     """The nightly job on two recorded nights, offline: what was done, then the cheapest offers, then what changed.
+
+    All providers, or those named.
 
     The second night holds real kinds of trouble: a provider that fails, one that returns half its rows, one whose
     prices all moved by one factor. So the refresh itself would exit 1; the demo exits 0 when both nights ran as
@@ -87,12 +92,13 @@ def demo_command(ctx: click.Context, into: str) -> int:
     """
     from storage.lake import Lake
 
+    wanted = provider_names(names, []) if names else None
     if Path(into).exists():
         Lake.open(into, origin="recording")  # never delete what is no sample store
         shutil.rmtree(into)
     for night in NIGHTS:
         click.echo(f"\n{night} (SAMPLE, recorded answers)", err=True)
-        run(into, None, night)
+        run(into, wanted, night)
     click.echo("", err=True)
     for arguments in (["offers", "--limit", "15"], ["changes", "--since", "2026-11-30", "--all"]):
         click.echo(f"$ gpufare --data {into} {' '.join(arguments)}")

@@ -21,11 +21,13 @@ from schemas.offer import Offer
 from schemas.providers import provider, providers
 from schemas.rate import Rate, usd_rates
 from schemas.raw_offer import RawOffer
-from schemas.record import columns
+from schemas.record import columns, to_arrow
+from schemas.scrape import ACCEPTED
 from spiders.shared.browser import chromium
 from spiders.shared.crawl import CrawlReport, replay_all
 from spiders.shared.har import recorded_at
 from spiders.shared.source import RECORDED
+from storage import gate
 
 CASES = sorted(path.parent for path in RECORDED.glob("*/*/answers.har"))
 NIGHTS = ("2026-11-29-night", "2026-11-30-night")
@@ -102,6 +104,11 @@ def test_recorded_case(case: Path, crawled: Callable[[Path], CrawlReport]) -> No
     read = normalise([RawOffer.from_json(line) for line in lines], context)
     assert not read.rejects, [reject.reason for reject in read.rejects]
     assert_as_expected(case / "offers.jsonl", [offer_json(offer) for offer in read.offers])
+    if case.name in NIGHTS:
+        crawled_well = gate.CrawlFacts(finished=True, records=len(read.offers))
+        offers = to_arrow(read.offers, Offer)
+        judged = gate.judge(offers, provider=provider(name), crawl=crawled_well, history=gate.History())
+        assert judged.verdict in ACCEPTED, [check for check in judged.checks if check.outcome != "ok"]
 
 
 def assert_as_expected(path: Path, rows: list[dict[str, Any]]) -> None:
