@@ -142,7 +142,9 @@ def test_the_child_dies_with_whoever_started_it(server, say, head, tmp_path, sig
         f'{head}\nclass Probe(Base):\n    name = "probe"\n    start_urls = ["{server.url}/hang"]\n'
     )
     code = (
-        "import sys; from pathlib import Path; from spiders.shared.crawl import crawl\n"
+        "import signal; from pathlib import Path; from spiders.shared.crawl import crawl\n"
+        # whoever runs the tests in the background has had this signal ignored
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"crawl('probe', Path({str(tmp_path / 'work')!r}), module='probe_hang', deadline_s=60)"
     )
     env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{package}"}
