@@ -36,7 +36,7 @@ demo: $(STAMP) browser ## the nightly job on two recorded nights, into ./demo, o
 	@$(BIN)/gpufare demo
 
 test: $(STAMP) browser ## all tests, offline
-	@$(BIN)/python -m pytest -n 2 --dist loadfile $(TESTS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 lint: $(STAMP) ## ruff, mypy, import-linter
 	@$(BIN)/ruff check .
