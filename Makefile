@@ -10,7 +10,7 @@ export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench chaos browser chromium docs clean
+.PHONY: help demo test slow lint bench chaos browser chromium docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -36,7 +36,10 @@ demo: $(STAMP) browser ## the nightly job on two recorded nights, into ./demo, o
 	@$(BIN)/gpufare demo
 
 test: $(STAMP) browser ## all tests, offline
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(TESTS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow" $(TESTS)
+
+slow: $(STAMP) ## the tests that `make test` leaves out: sixty nights, the object store
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m slow $(TESTS)
 
 lint: $(STAMP) ## ruff, mypy, import-linter
 	@$(BIN)/ruff check .

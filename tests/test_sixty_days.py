@@ -30,6 +30,8 @@ from storage.lake import Lake
 from storage.recordings import Recordings
 from storage.verify import verify
 
+pytestmark = pytest.mark.slow
+
 NIGHTS = 60
 FIRST = datetime(2026, 9, 20, 2, tzinfo=UTC)
 NAME = "hyperbolic"

@@ -29,6 +29,8 @@ from storage.query import offers
 from storage.recordings import Recordings
 from storage.verify import verify
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("moto", reason="moto is not installed; make test installs it")
 
 ROOT = Path(__file__).resolve().parents[2]
