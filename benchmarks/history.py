@@ -128,6 +128,14 @@ def scrape_of(provider: int, at: datetime) -> str:
     return f"{at:%Y%m%dT%H%M%SZ}-{NAMES[provider]}"
 
 
+def scrape(provider: int, at: datetime) -> Scrape:
+    """The row of an attempt that was accepted."""
+    return Scrape(
+        scrape_id=scrape_of(provider, at), provider=NAMES[provider], observed_at=at, recorded_at=at, origin="live",
+        verdict="accepted", offers=OFFERS, rejects=0, withheld=0, schema_version=1,
+    )  # fmt: skip
+
+
 def nights(count: int) -> Iterator[datetime]:
     """Two in the morning, night after night."""
     for night in range(count):
@@ -150,12 +158,7 @@ def fill(store: Path, plain: Path, count: int) -> tuple[float, int]:
             snapshot = world.snapshot(provider, at)
             pq.write_table(snapshot, plain / f"{scrape_of(provider, at)}.parquet", compression="zstd")
             rows.append(snapshot)
-            scrapes.append(
-                Scrape(
-                    scrape_id=scrape_of(provider, at), provider=NAMES[provider], observed_at=at, recorded_at=at,
-                    origin="live", verdict="accepted", offers=OFFERS, rejects=0, withheld=0, schema_version=1,
-                )
-            )  # fmt: skip
+            scrapes.append(scrape(provider, at))
         if sys.stderr.isatty() and time.perf_counter() - last > 1:
             last = time.perf_counter()
             print(f"\rmaking {at:%Y-%m-%d}", end="", file=sys.stderr, flush=True)
@@ -194,6 +197,14 @@ def live_size(lake: Lake) -> int:
     return sum(file.size_bytes for file in lake.table("snapshots").files())
 
 
+def appended(lake: Lake, world: World, at: datetime) -> float:
+    """Seconds that one more night takes."""
+    began = time.perf_counter()
+    for provider in range(PROVIDERS):
+        lake.append_snapshot(scrape(provider, at), world.snapshot(provider, at))
+    return time.perf_counter() - began
+
+
 def bench(count: int) -> dict[str, float]:
     """One store of so many nights."""
     with tempfile.TemporaryDirectory(prefix="gpufare-bench-") as folder:
@@ -225,28 +236,9 @@ def bench(count: int) -> dict[str, float]:
         }
         night = World()
         at = last + timedelta(days=1)
-        began = time.perf_counter()
-        for provider in range(PROVIDERS):
-            lake.append_snapshot(
-                Scrape(
-                    scrape_id=scrape_of(provider, at), provider=NAMES[provider], observed_at=at, recorded_at=at,
-                    origin="live", verdict="accepted", offers=OFFERS, rejects=0, withheld=0, schema_version=1,
-                ),
-                night.snapshot(provider, at),
-            )  # fmt: skip
-        found["append_s"] = time.perf_counter() - began
+        found["append_s"] = appended(lake, night, at)
         shutil.rmtree(store)
-        empty = Lake.open(store, origin="live", create=True)
-        began = time.perf_counter()
-        for provider in range(PROVIDERS):
-            empty.append_snapshot(
-                Scrape(
-                    scrape_id=scrape_of(provider, at), provider=NAMES[provider], observed_at=at, recorded_at=at,
-                    origin="live", verdict="accepted", offers=OFFERS, rejects=0, withheld=0, schema_version=1,
-                ),
-                night.snapshot(provider, at),
-            )  # fmt: skip
-        found["append_empty_s"] = time.perf_counter() - began
+        found["append_empty_s"] = appended(Lake.open(store, origin="live", create=True), night, at)
         return found
 
 

@@ -7,7 +7,6 @@ stands for in `supersedes`. A second replay with the same code adds nothing.
 from __future__ import annotations
 
 import tempfile
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import flows
-from flows.take_in import normalised, raw_offers, rejected_json
+from flows.take_in import crawl_facts, new_scrape_id, normalised, raw_offers, rejected_json
 from schemas.facts import facts_version
 from schemas.normalise import Context, Rates, normaliser_version
 from schemas.offer import SCHEMA_VERSION
@@ -67,6 +66,7 @@ def replay(
     dry_run: say what would be restated, store nothing. Raises storage.lake.StoreError.
     """
     lake = Lake.open(store)
+    rates = Rates(usd_rates(lake.rates()))
     found = []
     every = [
         scrape
@@ -80,13 +80,13 @@ def replay(
         one = Replayed(name)
         waiting = iter([scrape for scrape in every if scrape.provider == name])
         while portion := list(islice(waiting, AT_ONCE)):
-            _portion(lake, portion, one, dry_run=dry_run)
+            _portion(lake, portion, rates, one, dry_run=dry_run)
         found.append(one)
         on_done(one)
     return found
 
 
-def _portion(lake: Lake, scrapes: list[Scrape], one: Replayed, *, dry_run: bool) -> None:
+def _portion(lake: Lake, scrapes: list[Scrape], rates: Rates, one: Replayed, *, dry_run: bool) -> None:
     """Some scrapes of one provider in one child process."""
     ours = parser_version(one.provider), normaliser_version()
     other = [scrape for scrape in scrapes if (scrape.parser_version, scrape.normaliser_version) != ours]
@@ -98,7 +98,7 @@ def _portion(lake: Lake, scrapes: list[Scrape], one: Replayed, *, dry_run: bool)
             if not report.ok:
                 one.failed.append((scrape.scrape_id, f"{report.error_class}: {report.error}"))
             else:
-                _restate(lake, scrape, report, one, dry_run=dry_run)
+                _restate(lake, scrape, report, rates, one, dry_run=dry_run)
 
 
 def _unpacked(lake: Lake, scrapes: list[Scrape], folder: Path, one: Replayed) -> Iterator[tuple[Scrape, Path]]:
@@ -113,25 +113,17 @@ def _unpacked(lake: Lake, scrapes: list[Scrape], folder: Path, one: Replayed) ->
             yield scrape, path
 
 
-def _restate(lake: Lake, old: Scrape, report: CrawlReport, one: Replayed, *, dry_run: bool) -> None:
+def _restate(lake: Lake, old: Scrape, report: CrawlReport, rates: Rates, one: Replayed, *, dry_run: bool) -> None:
     """Compare what the answers say today with what the store says they said; store it where they differ."""
     facts = provider(old.provider)
-    scrape_id = f"{old.observed_at:%Y%m%dT%H%M%SZ}-{old.provider}-{uuid.uuid4().hex[:8]}"
-    rates = Rates(usd_rates(lake.rates()))
+    scrape_id = new_scrape_id(old.provider, old.observed_at)
     context = Context(facts, scrape_id, old.observed_at, old.origin, old.recording_sha256, rates)
     offers, read = normalised(raw_offers(report.raw_path), context)
     if _alike(lake.snapshot(old.scrape_id), offers):
         one.same += 1
         return
-    crawled = gate.CrawlFacts(
-        finished=True,
-        records=offers.num_rows + len(read.rejects),
-        rejects=len(read.rejects),
-        unmapped=sum(read.unmapped.values()),
-    )
-    judgement = gate.judge(
-        offers, provider=facts, crawl=crawled, history=history_of(lake, old.provider, before=old.observed_at)
-    )
+    past = history_of(lake, old.provider, before=old.observed_at)
+    judgement = gate.judge(offers, provider=facts, crawl=crawl_facts(report, offers, read), history=past)
     scrape = replace(
         old,
         scrape_id=scrape_id,

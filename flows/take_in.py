@@ -75,17 +75,10 @@ def take_in(lake: Lake, task: Task, report: CrawlReport) -> Outcome:
     har = report.har_path if report.har_path and report.har_path.exists() else None
     sha = recordings.keep(lake, har) if har else None
     rates = Rates(usd_rates(lake.rates()))
-    scrape_id = new_scrape_id(task)
+    scrape_id = new_scrape_id(task.name, task.observed_at)
     context = Context(facts, scrape_id, task.observed_at, task.origin, sha, rates)
     offers, read = normalised(raw_offers(report.raw_path) if report.ok else (), context)
-    crawled = gate.CrawlFacts(
-        finished=report.ok,
-        error_class=report.error_class,
-        error=report.error,
-        records=offers.num_rows + len(read.rejects),
-        rejects=len(read.rejects),
-        unmapped=sum(read.unmapped.values()),
-    )
+    crawled = crawl_facts(report, offers, read)
     past = history_of(lake, task.name, before=task.observed_at)
     judgement = gate.judge(offers, provider=facts, crawl=crawled, history=past)
     scrape = scrape_of(task, report, scrape_id, sha)
@@ -104,9 +97,21 @@ def take_in(lake: Lake, task: Task, report: CrawlReport) -> Outcome:
     return replace(outcome, warnings=(*outcome.warnings, *mended))
 
 
-def new_scrape_id(task: Task) -> str:
+def new_scrape_id(name: str, observed_at: datetime) -> str:
     """Sortable by time, tells its provider, unique."""
-    return f"{task.observed_at:%Y%m%dT%H%M%SZ}-{task.name}-{uuid.uuid4().hex[:8]}"
+    return f"{observed_at:%Y%m%dT%H%M%SZ}-{name}-{uuid.uuid4().hex[:8]}"
+
+
+def crawl_facts(report: CrawlReport, offers: pa.Table, read: Normalised) -> gate.CrawlFacts:
+    """What the gate hears of a crawl and of what was read from it."""
+    return gate.CrawlFacts(
+        finished=report.ok,
+        error_class=report.error_class,
+        error=report.error,
+        records=offers.num_rows + len(read.rejects),
+        rejects=len(read.rejects),
+        unmapped=sum(read.unmapped.values()),
+    )
 
 
 def normalised(records: Iterable[RawOffer], context: Context) -> tuple[pa.Table, Normalised]:
@@ -170,7 +175,7 @@ def scrape_of(task: Task, report: CrawlReport, scrape_id: str, sha: str | None) 
 
 def record_fault(lake: Lake, task: Task, report: CrawlReport, error: Exception) -> Outcome:
     """Store an attempt that our own code could not take in, so that `gpufare status` shows it."""
-    scrape = scrape_of(task, report, new_scrape_id(task), None)
+    scrape = scrape_of(task, report, new_scrape_id(task.name, task.observed_at), None)
     scrape.error_class = "InternalError"
     scrape.error = " ".join(f"{type(error).__name__}: {error}".split())[:500]
     lake.commit(scrape)

@@ -148,10 +148,9 @@ def _is(row: Row, gpu: Gpu) -> bool:
 
 
 def _in(value: float | None, span: tuple[float | None, float | None] | None) -> bool:
-    if span is None:
-        return True
-    low, high = span
-    return value is not None and (low is None or value >= low) and (high is None or value <= high)
+    from storage.filters import within
+
+    return span is None or within(value, span)
 
 
 def _not_one_of(region: str | None, wanted: Sequence[str]) -> bool:

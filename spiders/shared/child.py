@@ -85,7 +85,12 @@ def crawl_each(name: str, module: str, runs: list[dict[str, Any]]) -> None:
 
     async def each() -> None:
         for run in runs:
-            await crawl(process, name, module, run)
+            os.environ.update(run["keys"])
+            try:
+                await crawl(process, name, module, run)
+            finally:  # the keys of one recording are not those of the next
+                for key in run["keys"]:
+                    del os.environ[key]
 
     def stop(_: asyncio.Task[None]) -> None:
         with contextlib.suppress(ReactorNotRunning):  # a signal stopped it before
@@ -99,7 +104,6 @@ async def crawl(process: AsyncCrawlerProcess, name: str, module: str, run: dict[
     """One crawl and its report."""
     from spiders.shared import browser, report
 
-    os.environ.update(run["keys"])
     workdir = Path(run["workdir"])
     process.settings = settings_of(name, module, run)
     try:
@@ -123,8 +127,6 @@ async def crawl(process: AsyncCrawlerProcess, name: str, module: str, run: dict[
     else:
         facts = report.broken(failure or Problem("SpiderError", "the spider could not be made"))
     report.write(name, workdir, facts)
-    for key in run["keys"]:
-        del os.environ[key]
 
 
 def settings_of(name: str, module: str, run: dict[str, Any]) -> Settings:
