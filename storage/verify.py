@@ -94,7 +94,7 @@ def _table(lake: Lake, name: str, report: Report) -> bool:
 
 
 def _unnamed(table: LedgerTable) -> list[str]:
-    """Data files that no entry of the log adds or removes: of a write that was ended or lost a race, or a lost entry's."""
+    """Data files that no entry of the log adds or removes: a write that ended early or lost a race, or a lost entry."""
     if is_remote(table.uri):
         return []
     root = Path(table.uri)
@@ -106,8 +106,8 @@ def _unnamed(table: LedgerTable) -> list[str]:
                 if gone := json.loads(line).get("remove"):
                     there.discard(unquote(gone["path"]))
     return [
-        f"table {table.name}: no log entry names {root / path}; a write that was ended or came second left it (`gpufare "
-        "compact` sweeps it), or a log entry is lost"
+        f"table {table.name}: no log entry names {root / path}; a write that was ended or came second left it "
+        "(`gpufare compact` sweeps it), or a log entry is lost"
         for path in sorted(there)
     ]
 
