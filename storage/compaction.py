@@ -113,6 +113,7 @@ def sweep(lake: Lake, *, grace: timedelta = GRACE, dry_run: bool = False) -> lis
         if table is not None:
             with told("cannot sweep", f"table {name} at {lake.table(name).uri}"):
                 hours = int(grace.total_seconds() // 3600)
-                swept = table.vacuum(retention_hours=hours, dry_run=dry_run, enforce_retention_duration=False)
+                # `full`: also files that no entry names, of writes that ended early or lost a race.
+                swept = table.vacuum(hours, dry_run=dry_run, enforce_retention_duration=False, full=True)
             gone += [f"{name}/{path}" for path in swept]
     return gone

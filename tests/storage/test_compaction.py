@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -136,3 +137,17 @@ def test_old_files_are_swept_after_the_grace_alone(month: Lake) -> None:
     sweep(Lake.open(month.path), grace=timedelta(0))
     assert on_disk() == 1
     assert verify(Lake.open(month.path)).whole
+
+
+def test_a_file_that_no_entry_names_is_noted_and_swept_after_the_grace(month: Lake) -> None:
+    """A write that lost a race, or ended before its commit, leaves one."""
+    there = next(Path(month.path, "snapshots").rglob("*.parquet"))
+    left = there.with_name("part-00000-left.zstd.parquet")
+    shutil.copyfile(there, left)
+    assert [str(left) in note for note in verify(month).notes] == [True]
+    assert sweep(month) == []
+    assert left.exists()
+    sweep(month, grace=timedelta(0))
+    assert not left.exists()
+    assert there.exists()
+    assert verify(Lake.open(month.path)).notes == []
