@@ -10,7 +10,7 @@ from typing import Literal
 from schemas.assumptions import assumption
 from schemas.facts import load_csv
 
-Method = Literal["full", "lora", "nf4", "int8", "gptq"]
+Technique = Literal["full", "lora", "nf4", "int8", "gptq", "awq"]
 SAME_SIZE = 0.07
 """share by which two statements of one memory size may differ, as in `filters`"""
 
@@ -31,7 +31,7 @@ class UsableMemory:
 class MethodSupport:
     """One row of method_support.csv.
 
-    method: full and lora on 16-bit weights; nf4 and int8 (bitsandbytes) and gptq are adapters on quantised weights.
+    method: full and lora on 16-bit weights; nf4 and int8 (bitsandbytes), gptq, awq: adapters on quantised weights.
     support: yes, partial or no; what has no row is not known.
     """
 
@@ -56,7 +56,7 @@ def usable_gib(gpu: str, vram_gib: float) -> float:
     return vram_gib * assumption("usable_vram_share").expected
 
 
-def method_support(vendor: str, architecture: str, method: Method) -> MethodSupport | None:
+def method_support(vendor: str, architecture: str, method: Technique) -> MethodSupport | None:
     """What is known of a method on an architecture; None is not known."""
     return _support().get((vendor, architecture, method))
 
