@@ -139,13 +139,15 @@ class _Run:
         # What an earlier import brought later than all of these stays compared as it is.
         settled = [at for at in mine if at > snapshots[-1][0]]
         before: tuple[Scrape, pa.Table] | None = None
-        restated = ""
+        restated: Scrape | None = None  # the snapshot just before, where other words took the place of its own
         for i, (at, codes) in enumerate(snapshots):
             named = f"{at:%Y%m%dT%H%M%SZ}-{self.slug}-import-"
             plain_id = scrape_id = f"{named}{read.digest(self.source.name, codes)}"
-            if restated:
-                scrape_id = f"{named}{read.digest(self.source.name + restated, codes)}"
-            older, restated = mine.get(at), ""
+            older = mine.get(at)
+            # What was told before the one before it was restated, now or by an import that was killed, is told anew.
+            overdue = restated and older and (restated.scrape_id not in ids or restated.recorded_at > older.recorded_at)
+            if restated and overdue and plain_id in ids:
+                scrape_id = f"{named}{read.digest(self.source.name + restated.scrape_id, codes)}"
             if begun is not None and at >= begun:
                 self.result.overtaken[self.slug] += 1
             elif scrape_id in ids:
@@ -156,8 +158,8 @@ class _Run:
                 before = self._store(read, codes, scrape, before or self._stored_before(mine, at), fills=bool(settled))
                 if before:
                     mine[before[0].observed_at] = before[0]
-                if older and plain_id not in ids:  # the next one was compared with what holds no more: it is told anew
-                    restated = scrape_id
+            held = mine.get(at)
+            restated = held if held and held.supersedes and held.scrape_id == plain_id else None
             on_step(Step(self.slug, i + 1, len(snapshots)))
         self.result.rejected.update(read.rejected)
         self.result.unmapped.update(read.unmapped)

@@ -358,6 +358,42 @@ def test_a_file_that_was_mended_restates(tmp_path: Path, write: Callable[..., tu
     assert known.scrape_id == second.supersedes
 
 
+def test_a_file_that_was_mended_in_every_night_restates_each_once(
+    tmp_path: Path, write: Callable[..., tuple[Told, Source]]
+) -> None:
+    lake, whole = new_lake(tmp_path / "s"), new_lake(tmp_path / "whole")
+    bring(lake, *write(NIGHTS.replace(",8,east,od,1", ",8,east,od,3")))
+    result = bring(lake, *write(), now=NOW + timedelta(hours=1))
+    assert (result.restated, result.snapshots, result.known) == (4, 4, 0)
+    for hours in (2, 3):
+        again = bring(lake, *write(), now=NOW + timedelta(hours=hours))
+        assert (again.restated, again.snapshots, again.known) == (0, 0, 4)
+    bring(whole, *write())
+    assert moves(lake) == moves(whole)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_a_mended_file_whose_import_was_killed_restates_the_rest(
+    tmp_path: Path, write: Callable[..., tuple[Told, Source]], steps: int
+) -> None:
+    """Also the night after the mended one, which was told against what holds no more."""
+    lake = new_lake(tmp_path / "s")
+    bring(lake, *write(NIGHTS.replace("02 01:00,NVIDIA H100 SXM5 80GB,8,east,od,17", "02 01:00,A100,8,east,od,99")))
+
+    def killed(step: Any) -> None:
+        if step.done == steps:
+            raise KeyboardInterrupt
+
+    told, source = write()
+    with pytest.raises(KeyboardInterrupt):
+        bring(lake, told, source, now=NOW + timedelta(hours=1), on_step=killed)
+    result = bring(lake, told, source, now=NOW + timedelta(hours=2))
+    assert result.restated == {1: 2, 2: 1, 3: 0}[steps]
+    assert moves(lake)[0] == ("02", "east", "price_up", "market")
+    assert [move for move in moves(lake) if move[1] == "east"] == moves(lake)[:1]
+    assert bring(lake, told, source, now=NOW + timedelta(hours=3)).known == 4
+
+
 def test_it_ends_where_our_own_looks_begin(tmp_path: Path, write: Callable[..., tuple[Told, Source]]) -> None:
     lake = new_lake(tmp_path / "s")
     own = live(datetime(2026, 1, 2, tzinfo=UTC))
