@@ -174,22 +174,24 @@ def rows_meant(gpu: str, form_factor: str | None, vram_gib: float) -> tuple[Gpu,
 def link_of(rows: Sequence[Gpu], count: int, interconnect: str | None = None) -> tuple[int, str | None]:
     """How the GPUs of one node reach each other, and that in words; the offer's own words go before those of the card.
 
-    Modules (SXM, OAM) and accelerators with a link of their own are joined all to all; bridges join pairs of cards, where
-    they are fitted. Where a card may be one or the other, the slower counts.
+    Modules (SXM, OAM) and accelerators with a link of their own are joined all to all; bridges join pairs of cards,
+    where they are fitted. Where a card may be one or the other, the slower counts.
     """
     if count == 1:
         return ONE_GPU, None
     said = (interconnect or "").casefold()
     if any(name in said for name in ("nvlink", "nvswitch", "xgmi", "infinity fabric")) and "no nvlink" not in said:
         return LINKED, f"GPUs joined by {interconnect}, as the provider says"
-    links = [_link_of_card(row) for row in rows] or [SLOW]
-    worst = max(links)
+    links = {_link_of_card(row) for row in rows} or {SLOW}
     names = " or ".join(dict.fromkeys(row.interconnect or "?" for row in rows)) or "?"
-    return worst, {
+    if len(links) > 1:
+        return max(links), f"which link joins the GPUs is not told: {names}"
+    (link,) = links
+    return link, {
         LINKED: f"GPUs joined by {names}",
         BRIDGED: f"GPUs joined in pairs at most, where a bridge is fitted ({names})",
         SLOW: f"GPUs reach each other by PCIe or a network ({names}): sharded training is slower",
-    }[worst]
+    }[link]
 
 
 def _link_of_card(row: Gpu) -> int:

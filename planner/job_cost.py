@@ -92,6 +92,10 @@ class Work:
             raise ValueError("time stopped, storage and egress are 0 or more")
         if self.checkpoint_every_s is not None and self.checkpoint_every_s < 1:
             raise ValueError("a checkpoint is written every second at most")
+        if self.save_s is not None and self.save_s <= 0:
+            raise ValueError("to write a checkpoint takes some time")
+        if min(self.restart_s or 0, self.wait_s or 0) < 0:
+            raise ValueError("a restart and the wait for capacity take 0 seconds or more")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,12 +183,12 @@ def job_cost(work: Work, terms: Terms) -> JobCost:
     early, which adds half an increment on average, a whole one at most. The interval between saves is one for low,
     expected and high, for nobody knows the rate while he trains.
     """
-    job, interval_h, runs = _runs(work, terms.rate)
+    interval_h, runs = _runs(work, terms.rate)
     unknown: list[str] = []
     usd_per_s = Fraction(terms.usd_per_hour) * work.nodes / 3600
     useful_s = work.runs * work.run_s
     rounding = _rounding(work, terms, usd_per_s, runs, unknown)
-    extra = [work.runs * (one.billed_h - job.work_h) for one in runs]
+    extra = [work.runs * (one.billed_h - work.run_s / 3600) for one in runs]
     elapsed = [work.runs * one.elapsed_h for one in runs]
     storage, kept = _storage(work, terms, elapsed, unknown)
     return JobCost(
@@ -204,6 +208,25 @@ def job_cost(work: Work, terms: Terms) -> JobCost:
     )
 
 
+def one_run(work: Work, node_rate: float) -> Interruptible:
+    """One run of the work, when a node is interrupted so often in an hour."""
+    return Interruptible(
+        work_h=work.run_s / 3600,
+        node_rate=node_rate,
+        save_h=_assumed(work.save_s, "save_s") / 3600,
+        restart_h=_assumed(work.restart_s, "restart_s") / 3600,
+        wait_h=_assumed(work.wait_s, "wait_s") / 3600,
+        nodes=work.nodes,
+    )
+
+
+def interval_between_saves(work: Work, run: Interruptible) -> float | None:
+    """Useful hours between two saves of this run: what the work says, else the best; None without saves."""
+    if not work.checkpoints:
+        return None
+    return best_interval(run) if work.checkpoint_every_s is None else work.checkpoint_every_s / 3600
+
+
 @lru_cache(maxsize=None)
 def told_by_providers(name: str) -> tuple[Decimal, Decimal, Decimal]:
     """The least, the lower median and the most that providers tell of a fact that is a number."""
@@ -211,30 +234,15 @@ def told_by_providers(name: str) -> tuple[Decimal, Decimal, Decimal]:
     return min(told), statistics.median_low(told), max(told)
 
 
-def _runs(work: Work, rate: Rate | None) -> tuple[Interruptible, float | None, tuple[Expected, Expected, Expected]]:
-    """One run at the low, the expected and the high rate, and the interval between its saves in hours."""
-
-    def at(node_rate: float) -> Interruptible:
-        return Interruptible(
-            work_h=work.run_s / 3600,
-            node_rate=node_rate,
-            save_h=_assumed(work.save_s, "save_s") / 3600,
-            restart_h=_assumed(work.restart_s, "restart_s") / 3600,
-            wait_h=_assumed(work.wait_s, "wait_s") / 3600,
-            nodes=work.nodes,
-        )
-
+@lru_cache(maxsize=64)
+def _runs(work: Work, rate: Rate | None) -> tuple[float | None, tuple[Expected, Expected, Expected]]:
+    """The interval between saves in hours, and one run at the low, the expected and the high rate."""
     if rate is None:
-        job = at(0.0)
-        calm = expected(job, None)
-        return job, None, (calm, calm, calm)
-    interval_h = None
-    if work.checkpoints and work.checkpoint_every_s is not None:
-        interval_h = work.checkpoint_every_s / 3600
-    elif work.checkpoints:
-        interval_h = best_interval(at(rate.expected))
-    low, middle, high = (expected(at(value), interval_h) for value in (rate.low, rate.expected, rate.high))
-    return at(rate.expected), interval_h, (low, middle, high)
+        calm = expected(one_run(work, 0.0), None)
+        return None, (calm, calm, calm)
+    interval_h = interval_between_saves(work, one_run(work, rate.expected))
+    low, middle, high = (expected(one_run(work, value), interval_h) for value in (rate.low, rate.expected, rate.high))
+    return interval_h, (low, middle, high)
 
 
 def _rounding(

@@ -179,7 +179,9 @@ def test_a_row_without_a_price_has_no_terms() -> None:
         terms_of(offer_row(usd_per_hour=None))
 
 
-@pytest.mark.parametrize("wrong", [{"run_s": 0}, {"runs": 0}, {"storage_gib": -1.0}, {"checkpoint_every_s": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"run_s": 0}, {"runs": 0}, {"storage_gib": -1.0}, {"checkpoint_every_s": 0}, {"save_s": 0.0}]
+)
 def test_what_is_no_work_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
         Work(**{"run_s": 60, **wrong})
