@@ -11,9 +11,9 @@ from schemas.methods import Method, method_spellings, methods
 from schemas.models import Model
 from schemas.stacks import Optimizer, Quant, optimizers, quants, stack_spellings
 
-PRECISIONS = {"bf16": "bf16", "bf16-true": "bf16-true", "bfloat16": "bf16", "fp16": "fp16", "float16": "fp16",
-              "16-true": "fp16", "mixed": "mixed", "bf16-mixed": "mixed", "16-mixed": "mixed", "fp32": "fp32",
-              "float32": "fp32"}  # fmt: skip
+PRECISIONS = {"bf16": "bf16", "bf16-true": "bf16", "bfloat16": "bf16", "fp16": "fp16", "float16": "fp16",
+              "16-true": "fp16", "mixed": "bf16-mixed", "bf16-mixed": "bf16-mixed", "fp16-mixed": "fp16-mixed",
+              "16-mixed": "fp16-mixed", "fp32": "fp32", "float32": "fp32", "32-true": "fp32"}  # fmt: skip
 ATTENTIONS = {"flash": "flash", "flash2": "flash", "flash-attention": "flash", "yes": "flash", "sdpa": "flash",
               "eager": "eager", "no": "eager"}  # fmt: skip
 SHARDINGS = {"ddp": "ddp", "zero1": "zero-1", "zero2": "zero-2", "zero3": "zero-3", "fsdp": "fsdp", "fsdp2": "fsdp",
@@ -52,7 +52,8 @@ class Job:
     nobody knows. adapter_dtype: bf16, fp32 or None for what the stack does. sharding: None, ddp, zero-1, zero-2,
     zero-3, fsdp. metric: how the figure is to be measured: allocated or reserved by torch, or the whole device (None).
     lengths: are all texts of seq_len tokens (even), or of many lengths up to it (mixed)? None: mixed for `reserved`, as
-    published, else even. Raises JobError.
+    published, else even. precision: bf16, fp16, bf16-mixed, fp16-mixed, fp32; `bf16-true` is bf16 and sets true_16bit:
+    nothing runs under autocast. Raises JobError.
     """
 
     model: Model
@@ -72,9 +73,11 @@ class Job:
     sharding: str | None = None
     metric: str | None = None
     lengths: str | None = None
+    true_16bit: bool = False
 
     def __post_init__(self) -> None:
         self._set("method", word("method", self.method, method_spellings()))
+        self._set("true_16bit", self.true_16bit or squash(self.precision) in {"bf16true", "16true"})
         self._set("precision", word("precision", self.precision, PRECISIONS))
         self._set("attention", word("attention", self.attention, ATTENTIONS))
         if self.quant is None and self.method == "qlora":
@@ -121,6 +124,16 @@ class Job:
     def way(self) -> Method:
         """The row of methods.csv."""
         return methods()[self.method]
+
+    @property
+    def needs_bf16(self) -> bool:
+        """Must the card compute in bf16?"""
+        return self.precision.startswith("bf16")
+
+    @property
+    def master_weights(self) -> bool:
+        """Are the weights themselves in fp32?"""
+        return self.precision == "fp32" or self.precision.endswith("-mixed")
 
     @property
     def tokens(self) -> int:

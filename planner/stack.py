@@ -24,7 +24,7 @@ def candidates(job: Job) -> tuple[Candidate, ...]:
     if job.stack is not None:
         return (Candidate(stacks()[job.stack], 1.0),)
     left = [stack for stack in stacks().values() if stack.weight]
-    if job.precision == "bf16-true":
+    if job.true_16bit:
         left = _where(left, {stack.name for stack in left if stack.family == "lightning"})
     if job.deepspeed or job.precision == "fp16" or (job.quant and not job.quant.startswith(("nf4", "fp4"))):
         left = _where(left, {stack.name for stack in left if stack.family == "huggingface"})

@@ -36,10 +36,7 @@ class Counting:
     adapter_bytes: int
     """of one adapter weight: 2 or 4"""
     fixed: Constants
-
-    @property
-    def sizes(self) -> Widths:
-        return widths(self.job.model)
+    sizes: Widths
 
     @property
     def embeddings(self) -> float:
@@ -50,7 +47,7 @@ class Counting:
     @property
     def base_bytes(self) -> float:
         """Of one weight that is not quantised."""
-        return 4.0 if self.job.precision in {"fp32", "mixed"} else 2.0
+        return 4.0 if self.job.master_weights else 2.0
 
     @property
     def upcast(self) -> bool:
@@ -113,7 +110,7 @@ class Counting:
         job = self.job
         kind = job.optimizer_kind
         of_base = 4.0 if job.deepspeed else self.base_bytes
-        master = trained.base * 4 if job.deepspeed and job.precision not in {"fp32", "mixed"} else 0.0
+        master = trained.base * 4 if job.deepspeed and not job.master_weights else 0.0
         states = trained.base * job.way.state_share * (kind.states * (1.1 if kind.eight_bit else of_base))
         adapters = trained.adapters * kind.states * (1.0 if kind.eight_bit else self.adapter_bytes)
         return master + states + adapters + trained.embeddings * self.fixed.trained_embedding_bytes
@@ -228,4 +225,4 @@ class Counting:
 def counting(job: Job, stack: Stack, adapter_dtype: str | None = None) -> Counting:
     """The job on a stack; `adapter_dtype` where neither the job nor the stack shall decide it."""
     dtype = adapter_dtype or job.adapter_dtype or stack.adapter_dtype
-    return Counting(job, stack, 4 if dtype == "fp32" else 2, constants())
+    return Counting(job, stack, 4 if dtype == "fp32" else 2, constants(), widths(job.model))
