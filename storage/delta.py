@@ -26,10 +26,6 @@ BACK_OFF_S = 0.02
 LONGEST_WAIT_S = 1.0
 # Statistics that readers prune by. The log cuts long texts and fractions of a second, hence the slack in
 # `DataFile.may_hold`.
-# A rewritten file: large, with groups of rows small enough that a reader skips most of them by GPU.
-REWRITTEN_FILE_BYTES = 256 << 20
-ROWS_PER_GROUP = 1 << 18
-ZSTD_LEVEL = 15
 STATISTICS = ("provider", "scrape_id", "observed_at", "gpu", "offer_key", "previous_observed_at", "recorded_at", "day")
 TEXT_CUT = 24
 TIME_SLACK = timedelta(seconds=1)
@@ -128,7 +124,6 @@ class LedgerTable:
 
         if self.opened(again=True) is not None:
             return
-        indexed = [name for name in STATISTICS if name in self.schema.names]
         with told("cannot create", f"table {self.name} at {self.uri}"):
             try:
                 self._opened = DeltaTable.create(
@@ -137,7 +132,7 @@ class LedgerTable:
                     partition_by=[self.partition] if self.partition else None,
                     name=self.name,
                     description=description,
-                    configuration={"delta.dataSkippingStatsColumns": ",".join(indexed), **settings},
+                    configuration={"delta.dataSkippingStatsColumns": ",".join(self._indexed()), **settings},
                     raise_if_key_not_exists=False,
                     storage_options=self.options,
                 )
@@ -183,16 +178,18 @@ class LedgerTable:
         return dict(sorted(Counter(found).items()))
 
     def rewrite(self, partition: str, read: Callable[[list[str]], pa.RecordBatchReader]) -> bool:
-        """Put what `read` makes of a partition's files in their place, in one commit. False where another writer was
-        quicker with the same partition.
+        """Put one file with what `read` makes of a partition's files in their place, in one commit. False where another
+        process has replaced one of them meanwhile.
 
         `read` gets the paths of the partition's files and must give all their rows, and no others; where their number
-        differs, nothing is committed and StoreError is raised. It is committed through the very table that it was read
-        from, so that rows which were appended meanwhile make the commit fail instead of falling out. The old files stay
-        on disk for those who read them, until they are swept. Raises StoreError.
+        differs, nothing is committed and StoreError is raised. Exactly the files that were read are removed, so rows
+        that are appended meanwhile stay. The old files stay on disk for those who read them, until they are swept.
         """
-        from deltalake import WriterProperties, write_deltalake
         from deltalake.exceptions import CommitFailedError
+        from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
+
+        from storage import data_file
+        from storage.files import Files
 
         where = f"table {self.name} at {self.uri}"
         table = self.opened(again=True)
@@ -200,19 +197,31 @@ class LedgerTable:
             raise StoreError(f"{where} is missing or has no partitions; run `gpufare verify`")
         with told("cannot rewrite", where):
             mine = [f for f in _data_files(self.uri, table) if f"/{self.partition}={partition}/" in f.path]
+            files, rows = Files(self.uri, self.options), read([file.path for file in mine])
+            new = data_file.write(files, f"{self.partition}={partition}", rows, self._indexed())
+            if new.rows != (expected := sum(file.rows for file in mine)):
+                files.delete(new.path)
+                raise StoreError(
+                    f"cannot rewrite {where}: expected {expected} rows, read {new.rows}; nothing was changed"
+                )
+            stamp = int(time.time() * 1000)  # the log's own clock, as deltalake keeps it
+            values: dict[str, str | None] = {self.partition: partition}
+            # data_change False: the same rows lie elsewhere, so that an append and a rewrite do not hinder each other.
+            gone = [RemoveAction(below(self.uri, file.path), False, stamp, file.size_bytes, values) for file in mine]
+            added = AddAction(new.path, new.size_bytes, values, stamp, False, new.stats)
+            # deltalake lets two commits remove the same file; that both carry this id makes the second one fail.
+            mark = f"rewrite:{partition}"
+            marked = Transaction(mark, (table.transaction_version(mark) or 0) + 1)
             try:
-                write_deltalake(
-                    table,
-                    _whole(read([file.path for file in mine]), sum(file.rows for file in mine), where),
-                    mode="overwrite",
-                    predicate=f"{self.partition} = '{partition}'",
-                    schema_mode="merge",
-                    target_file_size=REWRITTEN_FILE_BYTES,
-                    writer_properties=WriterProperties(
-                        compression="ZSTD", compression_level=ZSTD_LEVEL, max_row_group_size=ROWS_PER_GROUP
-                    ),
+                table.create_write_transaction(
+                    [*gone, added],
+                    mode="append",
+                    schema=self.arrow_schema(),
+                    partition_by=[self.partition],
+                    commit_properties=CommitProperties(app_transactions=[marked], max_commit_retries=APPEND_ATTEMPTS),
                 )
             except CommitFailedError:
+                files.delete(new.path)
                 return False
         return True
 
@@ -260,6 +269,9 @@ class LedgerTable:
         with told("cannot read the log of", f"table {self.name} at {self.uri}"):
             return list(_data_files(self.uri, table))
 
+    def _indexed(self) -> list[str]:
+        return [name for name in STATISTICS if name in self.schema.names]
+
     def _fitted(self, rows: pa.Table, table: DeltaTable) -> pa.Table:
         """The rows with a null for every column that the table has and this code does not know yet."""
         import pyarrow as pa
@@ -268,21 +280,6 @@ class LedgerTable:
             if field.name not in rows.column_names:
                 rows = rows.append_column(field.with_nullable(True), pa.nulls(len(rows), field.type))
         return rows
-
-
-def _whole(rows: pa.RecordBatchReader, expected: int, where: str) -> pa.RecordBatchReader:
-    """The same rows; fails at the end, before anything is committed, where they are not as many as expected."""
-    import pyarrow as pa
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        came = 0
-        for batch in rows:
-            came += batch.num_rows
-            yield batch
-        if came != expected:
-            raise StoreError(f"cannot rewrite {where}: expected {expected} rows, read {came}; nothing was changed")
-
-    return pa.RecordBatchReader.from_batches(rows.schema, batches())
 
 
 def _wait(app_id: str, attempt: int) -> float:
@@ -312,6 +309,11 @@ def join(root: str, *parts: str) -> str:
     if is_remote(root):
         return "/".join((root.rstrip("/"), *parts))
     return str(Path(root, *parts))
+
+
+def below(root: str, path: str) -> str:
+    """The path that `join` made, as it stands below the root."""
+    return path[len(root.rstrip("/")) + 1 :]
 
 
 def is_remote(path: str) -> bool:

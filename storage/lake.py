@@ -32,6 +32,8 @@ __all__ = ["Lake", "NoStore", "NotFound", "StoreError", "StoreOriginError"]
 
 RECORDS: dict[str, type] = {"snapshots": Offer, "changes": Change, "scrapes": Scrape, "rates": Rate}
 TIDY_FROM = 16  # files; each costs a reader about 3 ms
+# The columns of a scrape that decide what a reader may see.
+DECISIVE = ("scrape_id", "provider", "observed_at", "recorded_at", "verdict", "supersedes")
 PARTITIONED = ("snapshots", "changes")
 ORIGIN_KEY = "gpufare.origin"
 DESCRIPTIONS = {"live": "Live prices.", "recording": "SAMPLE, not market prices."}
@@ -259,10 +261,19 @@ class Lake:
 
     def current(self, as_of: datetime, known_at: datetime | None = None) -> list[Scrape]:
         """The visible scrape of each provider at a moment, by provider."""
-        rows = self.query(
-            f"WITH {with_current(self.relation('scrapes'))} SELECT * FROM current ORDER BY provider",
+        scrapes = self.relation("scrapes")
+        # Only what decides is carried through every step; the rest, long texts among it, is read for the few found.
+        found = self.query(
+            f"""WITH {with_current(f"(SELECT {', '.join(DECISIVE)} FROM {scrapes})")}
+            SELECT scrape_id, recorded_at, verdict FROM current""",
             known_at=known_at or END_OF_TIME,
             as_of=as_of,
+        )
+        rows = self.query(
+            f"""SELECT * FROM {scrapes} JOIN found USING (scrape_id, recorded_at, verdict)
+            WHERE scrape_id IN $ids ORDER BY provider""",
+            tables={"found": found},
+            ids=found["scrape_id"].to_pylist(),
         )
         return from_arrow(shaped(rows, Scrape), Scrape)
 

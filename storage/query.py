@@ -18,7 +18,7 @@ from storage.errors import NotFound
 from storage.figures import UNIT_PRICES, priced
 from storage.filters import Filters, Gpu
 from storage.flags import WITHHELD
-from storage.lake import Lake
+from storage.lake import DECISIVE, Lake
 from storage.reading import Answer
 from storage.visible import END_OF_TIME, with_current
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["FACT_COLUMNS", "SORTS", "Current", "Filters", "Gpu", "OffersAnswer", "Shown", "current", "offers", "show"]
 
 DEFAULT_FRESH_H = 36
-DECISIVE = ("scrape_id", "provider", "observed_at", "recorded_at", "verdict", "supersedes")
 # Rows that are equal in what is sorted by always come in the same order.
 TIES = (
     "usd_per_gpu_hour ASC NULLS LAST, usd_per_hour ASC NULLS LAST,"

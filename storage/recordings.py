@@ -10,22 +10,20 @@ import base64
 import gzip
 import hashlib
 import json
-import os
-import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from storage.delta import is_remote, join
+from storage.delta import join
 from storage.errors import NotFound, StoreError, told
+from storage.files import Files
 
 if TYPE_CHECKING:
     from storage.lake import Lake
 
 FOLDER = "recordings"
 SUFFIX = ".har.gz"
-PIECE = 1 << 16
 
 
 class Recordings:
@@ -33,8 +31,7 @@ class Recordings:
 
     def __init__(self, store: str, storage_options: dict[str, str] | None = None) -> None:
         self.store = store
-        self.root = join(store, FOLDER)
-        self.storage_options = storage_options
+        self.files = Files(store, storage_options)
 
     @classmethod
     def of(cls, lake: Lake) -> Recordings:
@@ -43,7 +40,7 @@ class Recordings:
 
     def where(self, sha256: str) -> str:
         """Path or URL at which a recording with that hash lies or would lie."""
-        return join(self.root, sha256[:2], sha256 + SUFFIX)
+        return join(self.store, _below(sha256))
 
     def keep(self, har: Path) -> str:
         """Keep a HAR file, its bodies beside it put inside. Returns the hash. Raises StoreError."""
@@ -55,18 +52,18 @@ class Recordings:
         sha256 = hashlib.sha256(content).hexdigest()
         where = self.where(sha256)
         with told("cannot keep", f"the recording {where}"):
-            if not self._exists(where):
+            if not self.has(sha256):
                 # mtime 0: the same recording is the same file wherever it is kept
-                self._write(where, gzip.compress(content, compresslevel=6, mtime=0))
+                self.files.write(_below(sha256), gzip.compress(content, compresslevel=6, mtime=0))
         return sha256
 
     def open(self, sha256: str) -> bytes:
         """The HAR with that hash. Raises NotFound, or StoreError where the file does not hold what its name says."""
         where = self.where(sha256)
         with told("cannot read", f"the recording {where}"):
-            if not self._exists(where):
+            if not self.has(sha256):
                 raise NotFound(f"no recording {sha256} at {where}; `gpufare verify` tells what is missing")
-            packed = self._read(where)
+            packed = self.files.read(_below(sha256))
         fault = self._fault(sha256, packed)
         if fault:
             raise StoreError(f"the recording {where} {fault}; run `gpufare verify`")
@@ -74,19 +71,18 @@ class Recordings:
 
     def has(self, sha256: str) -> bool:
         """Is a recording with that hash kept?"""
-        return self._exists(self.where(sha256))
+        return self.files.exists(_below(sha256))
+
+    def delete(self, sha256: str) -> None:
+        """Delete the recording with that hash; nothing where there is none. Raises StoreError."""
+        with told("cannot delete", f"the recording {self.where(sha256)}"):
+            self.files.delete(_below(sha256))
 
     def hashes(self) -> Iterator[str]:
         """Hashes by name of all that is kept, in order."""
-        if is_remote(self.root):
-            import pyarrow.fs as pa_fs
-
-            selector = pa_fs.FileSelector(FOLDER, allow_not_found=True, recursive=True)
-            with told("cannot list", f"the recordings at {self.root}"):
-                names = [info.base_name for info in self._filesystem().get_file_info(selector)]
-        else:
-            names = [path.name for path in Path(self.root).glob(f"*/*{SUFFIX}")]
-        yield from sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
+        with told("cannot list", f"the recordings at {join(self.store, FOLDER)}"):
+            names = self.files.names(FOLDER, SUFFIX)
+        yield from (name.removesuffix(SUFFIX) for name in names)
 
     def verify(self) -> list[str]:
         """One line for each recording that does not hold what its name says."""
@@ -94,7 +90,7 @@ class Recordings:
         for sha256 in self.hashes():
             where = self.where(sha256)
             with told("cannot read", f"the recording {where}"):
-                fault = self._fault(sha256, self._read(where))
+                fault = self._fault(sha256, self.files.read(_below(sha256)))
             if fault:
                 faults.append(f"recording {where} {fault}; restore it from a copy, its scrape cannot be replayed")
         return faults
@@ -107,49 +103,6 @@ class Recordings:
             return f"cannot be unpacked ({' '.join(str(error).split())})"
         found = hashlib.sha256(content).hexdigest()
         return None if found == sha256 else f"holds {found[:12]}..., not what its name says"
-
-    def _exists(self, where: str) -> bool:
-        if not is_remote(self.root):
-            return Path(where).is_file()
-        import pyarrow.fs as pa_fs
-
-        info = self._filesystem().get_file_info(self._below(where))
-        return bool(info.type == pa_fs.FileType.File)
-
-    def _read(self, where: str) -> bytes:
-        if not is_remote(self.root):
-            return Path(where).read_bytes()
-        with self._filesystem().open_input_file(self._below(where)) as source:
-            return bytes(source.read())
-
-    def _write(self, where: str, content: bytes) -> None:
-        if is_remote(self.root):  # an object appears whole or not at all
-            # Arrow would pack what is named .gz once more; deltalake takes bytes only through a buffer, piece by piece.
-            options = {"compression": None, "buffer_size": 2 * PIECE}
-            with self._filesystem().open_output_stream(self._below(where), **options) as sink:
-                for start in range(0, len(content), PIECE):
-                    sink.write(content[start : start + PIECE])
-            return
-        target = Path(where)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".part-", delete=False) as part:
-            try:
-                part.write(content)
-                part.flush()
-                os.fsync(part.fileno())
-            except OSError:
-                Path(part.name).unlink(missing_ok=True)
-                raise
-        Path(part.name).rename(target)
-
-    def _below(self, where: str) -> str:
-        return where.removeprefix(self.store).lstrip("/")
-
-    def _filesystem(self) -> Any:
-        import pyarrow.fs as pa_fs
-        from deltalake.fs import DeltaStorageHandler
-
-        return pa_fs.PyFileSystem(DeltaStorageHandler(self.store, self.storage_options))
 
 
 def keep(lake: Lake, har: Path) -> str:
@@ -168,6 +121,10 @@ def inlined(har: Path) -> bytes:
             if holder and (name := holder.pop("_file", None)):
                 holder.update(_body((har.parent / name).read_bytes()))
     return json.dumps(log, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _below(sha256: str) -> str:
+    return f"{FOLDER}/{sha256[:2]}/{sha256}{SUFFIX}"
 
 
 def _body(content: bytes) -> dict[str, str]:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
-from schemas.change import Change
 from schemas.providers import providers
-from schemas.record import arrow_schema
 from schemas.scrape import Scrape
 from storage import filters as asked
-from storage.changes import compare
+from storage.changes import Pair, compare_all
 from storage.filters import Filters
 from storage.flags import WITHHELD
 from storage.gate_history import reference
@@ -130,13 +128,15 @@ def diff(
     old, new = _states(lake, a, wanted, known_at), _states(lake, b, wanted, known_at)
     fetched = [slug for slug in new if slug in old and old[slug].scrape_id != new[slug].scrape_id]
     snapshots = lake.snapshots([states[slug].scrape_id for states in (old, new) for slug in fetched])
-    parts = []
+    pairs = []
     for slug in fetched:
-        before = reference(lake, slug, a + timedelta(microseconds=1), snapshots[old[slug].scrape_id], known_at)
-        parts.append(_provider_diff(old[slug], new[slug], before, snapshots[new[slug].scrape_id]))
-    table = arrow_schema(Change).empty_table() if not parts else _concat(parts)
+        newest = snapshots[old[slug].scrape_id]
+        before = reference(lake, slug, a + timedelta(microseconds=1), newest, known_at)
+        if before is not None:
+            after = snapshots[new[slug].scrape_id]
+            pairs.append(Pair(before, after, old[slug], new[slug], providers()[slug], new[slug].recorded_at))
     return DiffAnswer(
-        table=_told(lake, table, wanted),
+        table=_told(lake, compare_all(pairs), wanted),
         earlier=a,
         later=b,
         not_fetched=sorted(slug for slug in new if slug in old and slug not in fetched),
@@ -157,23 +157,6 @@ def end_of(moment: date | datetime) -> datetime:
 def _states(lake: Lake, at: datetime, filters: Filters, known_at: datetime | None) -> dict[str, Scrape]:
     wanted = filters.providers
     return {scrape.provider: scrape for scrape in lake.current(at, known_at) if not wanted or scrape.provider in wanted}
-
-
-def _provider_diff(old: Scrape, new: Scrape, before: pa.Table | None, after: pa.Table) -> pa.Table:
-    return compare(
-        before,
-        after,
-        previous_scrape=old,
-        scrape=new,
-        provider=providers()[new.provider],
-        recorded_at=new.recorded_at,
-    )
-
-
-def _concat(parts: list[pa.Table]) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.concat_tables(parts)
 
 
 def _told(lake: Lake, table: pa.Table, filters: Filters) -> pa.Table:

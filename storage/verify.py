@@ -15,6 +15,7 @@ from storage.delta import DataFile, LedgerTable, is_remote
 from storage.errors import StoreError
 from storage.lake import RECORDS, Lake
 from storage.recordings import Recordings
+from storage.retention import is_over
 from storage.visible import END_OF_TIME, with_visible
 
 if TYPE_CHECKING:
@@ -189,9 +190,11 @@ def _recordings(lake: Lake, report: Report) -> None:
         report.faults += kept.verify()
         there = set(kept.hashes())
         report.recordings = len(there)
-        named = {scrape.recording_sha256 for scrape in lake.scrapes() if scrape.recording_sha256}
+        scrapes = lake.scrapes()
     except StoreError as error:
         report.faults.append(str(error))
         return
+    newest = max((scrape.observed_at for scrape in scrapes), default=END_OF_TIME)
+    named = {scrape.recording_sha256 for scrape in scrapes if not is_over(scrape, newest)} - {None}
     if gone := named - there:
-        report.notes.append(f"{len(gone)} recordings that scrapes name are not kept here, such as {min(gone)}")
+        report.notes.append(f"{len(gone)} recordings that scrapes name are not kept here, such as {min(gone, key=str)}")

@@ -72,15 +72,18 @@ def verify_command(ctx: click.Context) -> int:
 
 @click.command("compact", epilog="Examples: gpufare compact; gpufare compact --everything; gpufare compact --sweep")
 @click.option("--everything", is_flag=True, help="The open month too.")
-@click.option("--sweep", "sweeping", is_flag=True, help="Then delete files that no table has named for seven days.")
+@click.option("--sweep", "sweeping", is_flag=True, help="Then delete what nobody needs (see below).")
 @click.pass_context
 def compact_command(ctx: click.Context, everything: bool, sweeping: bool) -> int:
     """Rewrite closed months sorted, one commit each: a tenth the size, and a question about one card reads a part.
 
-    Readers and writers go on meanwhile. The old files stay on disk until they are swept. A full refresh does the same.
+    Readers and writers go on meanwhile. The old files stay on disk until they are swept. --sweep deletes data files
+    that no table has named for seven days, and recordings older than their provider's recordings_days in
+    providers.toml; its last accepted one and those that wait for review stay. A full refresh does all of this.
     """
     from storage.compaction import Compacted, compact, sweep
     from storage.lake import Lake
+    from storage.retention import sweep_recordings
 
     def told(month: Compacted) -> None:
         what = f"{month.files_before} files, {month.bytes_before / 1e6:.1f} MB -> "
@@ -88,11 +91,13 @@ def compact_command(ctx: click.Context, everything: bool, sweeping: bool) -> int
         click.echo(f"{month.table} {month.month}: {what}", err=True)
 
     lake = Lake.open(settings(ctx).data)
-    done = compact(lake, lake.clock(datetime.now(UTC)), everything=everything, on_month=told)
+    now = lake.clock(datetime.now(UTC))
+    done = compact(lake, now, everything=everything, on_month=told)
     if not done:
         click.echo("nothing to do: every closed month is one file", err=True)
     if sweeping:
-        click.echo(f"{len(sweep(lake))} old files deleted", err=True)
+        files, recordings = len(sweep(lake)), len(sweep_recordings(lake, now))
+        click.echo(f"{files} old files and {recordings} recordings deleted", err=True)
     return 0 if all(month.done for month in done) else 1
 
 
