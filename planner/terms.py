@@ -111,8 +111,9 @@ class Counting:
         kind = job.optimizer_kind
         of_base = 4.0 if job.deepspeed else self.base_bytes
         master = trained.base * 4 if job.deepspeed and not job.master_weights else 0.0
-        states = trained.base * job.way.state_share * (kind.states * (1.1 if kind.eight_bit else of_base))
-        adapters = trained.adapters * kind.states * (1.0 if kind.eight_bit else self.adapter_bytes)
+        each = self.fixed.eight_bit_state_bytes
+        states = trained.base * job.way.state_share * kind.states * (each if kind.eight_bit else of_base)
+        adapters = trained.adapters * kind.states * (each if kind.eight_bit else self.adapter_bytes)
         return master + states + adapters + trained.embeddings * self.fixed.trained_embedding_bytes
 
     def layer(self) -> float:

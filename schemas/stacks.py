@@ -84,6 +84,8 @@ class Constants:
     """per logit, where the head has an adapter: its own output and the sum"""
     trained_embedding_bytes: float
     """per parameter of embedding and head that is trained whole beside LoRA: fp32 copy, gradient and states"""
+    eight_bit_state_bytes: float
+    """of one state of an 8-bit optimizer, with the scales of its blocks and the tensors that stay in 32 bit"""
     deepspeed_group_bytes: float
     """per parameter of the group that DeepSpeed turns into fp32 at a time"""
     deepspeed_group_params: float
