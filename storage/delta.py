@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 import zlib
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from storage import log
 from storage.errors import StoreError, told
 
 if TYPE_CHECKING:
@@ -83,39 +83,27 @@ class LedgerTable:
     def opened(self, *, again: bool = False) -> DeltaTable | None:
         """The table as last read from its log, read anew if `again`; None where there is none."""
         from deltalake import DeltaTable
-        from deltalake.exceptions import TableNotFoundError
+        from deltalake.exceptions import DeltaError, TableNotFoundError
 
         if self._opened is None or again:
-            with told("cannot open", f"table {self.name} at {self.uri}"):
+            where = f"table {self.name} at {self.uri}"
+            with told("cannot open", where):
                 try:
                     self._opened = DeltaTable(self.uri, storage_options=self.options)
                 except TableNotFoundError:
                     self._opened = None
+                except DeltaError:
+                    if is_remote(self.uri) or not (damaged := log.damaged_entry(Path(self.uri))):
+                        raise
+                    raise StoreError(f"cannot open {where}: its log {damaged}") from None
                 else:
                     self._refuse_empty_entry(self._opened.version())
         return self._opened
 
     def _refuse_empty_entry(self, version: int) -> None:
-        """deltalake takes an empty entry of the log for one without actions: its rows would be missing without a word.
-
-        Looked at are the entries that deltalake has just read, those since the last checkpoint.
-        """
-        if is_remote(self.uri):
-            return
-        log = Path(self.uri, "_delta_log")
-        pointer = log / "_last_checkpoint"
-        try:
-            first = int(json.loads(pointer.read_bytes())["version"]) + 1
-        except (OSError, ValueError, KeyError, TypeError):
-            first = 0  # deltalake reads on without it, and so do we
-        for number in range(first, version + 1):
-            entry = log / f"{number:020}.json"
-            if entry.exists() and not entry.stat().st_size:
-                self._opened = None
-                raise StoreError(
-                    f"the log of table {self.name} has an empty entry, {entry} (did the machine go down?); restore it "
-                    "from a copy; if it is the last, you can remove it and run the same refresh again"
-                )
+        if not is_remote(self.uri) and (empty := log.empty_entry(Path(self.uri), version)):
+            self._opened = None
+            raise StoreError(f"the log of table {self.name} {empty}")
 
     def create(self, description: str, settings: dict[str, str]) -> None:
         """Make the table unless it is there; of two processes that try at once, both go on with the one that won."""

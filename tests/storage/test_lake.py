@@ -129,10 +129,42 @@ def test_a_store_whose_maker_was_killed_is_made_whole(world, lake, store):
     shutil.rmtree(Path(store) / "rates")
     shutil.rmtree(Path(store) / "changes")
     assert Lake.open(store).rates() == []
-    assert not verify(Lake.open(store)).whole
+    begun = verify(Lake.open(store))
+    assert begun.whole
+    assert [note.partition(" is ")[0] for note in begun.notes] == ["table changes", "table rates"]
     mended = Lake.open(store, origin="recording", create=True)
     world.put(mended, 1, world.offer(1))
     assert verify(mended).whole
+    shutil.rmtree(Path(store) / "changes")  # now something was there
+    assert [fault.partition(" is ")[0] for fault in verify(Lake.open(store)).faults] == ["table changes"]
+
+
+@pytest.mark.parametrize("table", ["snapshots", "changes", "scrapes"])
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (lambda entry: entry.unlink(), "lacks an entry"),
+        (lambda entry: entry.write_bytes(b""), "has an empty entry"),
+        (lambda entry: entry.write_bytes(entry.read_bytes()[:-9]), "has a damaged entry"),
+        (lambda entry: entry.write_bytes(b"\xff\x00" * 40), "has a damaged entry"),
+    ],
+)
+def test_a_damaged_log_entry_is_named(world, lake, table, harm, said):
+    for day in (1, 2, 3, 4):
+        world.put(lake, day, world.offer(1, f"{day}.5"))
+    entry = Path(lake.path, table, "_delta_log", "00000000000000000002.json")
+    kept = entry.read_bytes()
+    harm(entry)
+    with pytest.raises(StoreError) as told:
+        Lake.open(lake.path).table(table).opened()
+    text = str(told.value)
+    assert said in text
+    assert str(entry) in text
+    assert f"table {table}" in text
+    assert "restore it from a copy" in text
+    assert "\n" not in text
+    entry.write_bytes(kept)
+    assert verify(Lake.open(lake.path)).whole
 
 
 def test_rates_are_kept_once_and_the_last_word_counts(world, lake):
