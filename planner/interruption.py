@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 
 WIDEST = 1e9
 """a factor by which no time of use grows; beyond it the job is said not to end: infinity"""
+EXACT = 1e-9
+"""how near a break-even rate is told"""
 SLIGHT = 1e-12
 """expected interruptions within a time that are too few to change it in a floating-point number"""
 
@@ -169,7 +171,7 @@ def break_even_rate(
     low, high = 0.0, 1.0
     while worth_it(high):
         low, high = high, high * 2
-    for _ in range(60):
+    while high - low > EXACT * high and high > EXACT:
         middle = (low + high) / 2
         low, high = (middle, high) if worth_it(middle) else (low, middle)
     return low

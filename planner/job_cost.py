@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -123,7 +123,7 @@ class JobCost:
 
     compute: the useful hours. rounding: what billing steps and minimum add. interruptions: saves, lost work and
     restarts. storage: while it runs or waits. stopped: disk, and the instance where it is charged on. egress.
-    lost_h: work that is done twice. interval_h: useful hours between two saves, None without any.
+    total: their sum. lost_h: work that is done twice. interval_h: useful hours between two saves, None without any.
     """
 
     compute: Span
@@ -132,6 +132,7 @@ class JobCost:
     storage: Span
     stopped: Span
     egress: Span
+    total: Span
     billed_h: tuple[float, float, float]
     elapsed_h: tuple[float, float, float]
     interrupted: tuple[float, float, float]
@@ -139,11 +140,6 @@ class JobCost:
     interval_h: float | None
     rate: Rate | None
     unknown: tuple[str, ...]
-
-    @property
-    def total(self) -> Span:
-        """The sum of the terms."""
-        return self.compute + self.rounding + self.interruptions + self.storage + self.stopped + self.egress
 
 
 def terms_of(offer: Mapping[str, Any], rate: Rate | None = None) -> Terms:
@@ -184,27 +180,32 @@ def job_cost(work: Work, terms: Terms) -> JobCost:
     expected and high, for nobody knows the rate while he trains.
     """
     interval_h, runs = _runs(work, terms.rate)
-    unknown: list[str] = []
     usd_per_s = Fraction(terms.usd_per_hour) * work.nodes / 3600
-    useful_s = work.runs * work.run_s
-    rounding = _rounding(work, terms, usd_per_s, runs, unknown)
-    extra = [work.runs * (one.billed_h - work.run_s / 3600) for one in runs]
-    elapsed = [work.runs * one.elapsed_h for one in runs]
-    storage, kept = _storage(work, terms, elapsed, unknown)
+    added_s, steps_unknown = _added(work, terms.billing_increment_s, terms.minimum_billing_s, terms.rate)
+    month_h = terms.hours_per_month or assumption("hours_per_month").expected
+    storage, kept, disk_unknown = _disk(work, terms.storage_usd_per_gib_month, terms.included_gib, month_h, terms.rate)
+    stopped, stop_unknown = _stopped(work, terms, usd_per_s)
+    egress, egress_unknown = _egress(work.egress_gib, terms.egress_usd_per_gib)
+    more_s = [_times(3600 * work.runs * (one.billed_h - work.run_s / 3600), Fraction(1)) for one in runs]
+    compute = _span([Fraction(work.runs * work.run_s)] * 3, usd_per_s)
+    rounding = _span(added_s, usd_per_s)
+    interruptions = NOTHING if terms.rate is None else _span(more_s, usd_per_s)
+    stopped += kept
     return JobCost(
-        compute=_span(*[useful_s * usd_per_s] * 3),
+        compute=compute,
         rounding=rounding,
-        interruptions=NOTHING if terms.rate is None else _span(*[_times(hours, 3600 * usd_per_s) for hours in extra]),
+        interruptions=interruptions,
         storage=storage,
-        stopped=kept + _stopped(work, terms, usd_per_s, unknown),
-        egress=_egress(work, terms, unknown),
+        stopped=stopped,
+        egress=egress,
+        total=compute + rounding + interruptions + storage + stopped + egress,
         billed_h=_three(work.runs * one.billed_h for one in runs),
-        elapsed_h=_three(elapsed),
+        elapsed_h=_three(work.runs * one.elapsed_h for one in runs),
         interrupted=_three(work.runs * one.interruptions for one in runs),
         lost_h=_three(work.runs * one.lost_h for one in runs),
         interval_h=interval_h,
         rate=terms.rate,
-        unknown=tuple(unknown),
+        unknown=(*steps_unknown, *disk_unknown, *stop_unknown, *egress_unknown),
     )
 
 
@@ -245,11 +246,14 @@ def _runs(work: Work, rate: Rate | None) -> tuple[float | None, tuple[Expected, 
     return interval_h, (low, middle, high)
 
 
-def _rounding(
-    work: Work, terms: Terms, usd_per_s: Fraction, runs: tuple[Expected, Expected, Expected], unknown: list[str]
-) -> Span:
-    increments = _known_or_told(terms.billing_increment_s, "billing_increment_s", low=1)
-    minima = _known_or_told(terms.minimum_billing_s, "minimum_billing_s", low=0)
+@lru_cache(maxsize=1024)
+def _added(
+    work: Work, increment_s: int | None, minimum_s: int | None, rate: Rate | None
+) -> tuple[list[Fraction | None], tuple[str, ...]]:
+    """Seconds that billing steps and the minimum add in all runs, and which of the two is unknown and matters."""
+    increments = _known_or_told(increment_s, "billing_increment_s", low=1)
+    minima = _known_or_told(minimum_s, "minimum_billing_s", low=0)
+    runs = _runs(work, rate)[1]
 
     def added(increment: Fraction, minimum: Fraction) -> Fraction:
         return max(minimum, math.ceil(work.run_s / increment) * increment) - work.run_s
@@ -257,53 +261,56 @@ def _rounding(
     # A longer step is not always the dearer one: 90 s are 120 s by 60, and 90 s by 90.
     every = [added(increment, minimum) for increment in increments for minimum in minima]
     broken_off = [_times(runs[1].interruptions / 2, increments[1]), _times(runs[2].interruptions, increments[2])]
+    unknown = []
     if len({added(increment, minima[0]) for increment in increments}) > 1 or (
         increments[0] != increments[2] and broken_off[1] != 0
     ):
         unknown.append("billing_increment_s")
     if len({added(increments[0], minimum) for minimum in minima}) > 1:
         unknown.append("minimum_billing_s")
-    seconds = (min(every), _plus(added(increments[1], minima[1]), broken_off[0]), _plus(max(every), broken_off[1]))
-    return _span(*[None if one is None else work.runs * usd_per_s * one for one in seconds])
+    each = (min(every), _plus(added(increments[1], minima[1]), broken_off[0]), _plus(max(every), broken_off[1]))
+    return [None if one is None else work.runs * one for one in each], tuple(unknown)
 
 
-def _storage(work: Work, terms: Terms, elapsed_h: list[float], unknown: list[str]) -> tuple[Span, Span]:
-    """Disk while the job runs or waits, and while the instance is stopped.
+@lru_cache(maxsize=1024)
+def _disk(
+    work: Work, usd_per_gib_month: Decimal | None, included_gib: float, month_h: float, rate: Rate | None
+) -> tuple[Span, Span, tuple[str, ...]]:
+    """Disk while the job runs or waits, disk while the instance is stopped, and whether its price is unknown.
 
     A disk that comes with the machine may not stay when it is stopped: then all of it has to be bought.
     """
-    bought_gib = max(0.0, work.storage_gib - terms.included_gib)
-    prices = _known_or_told(terms.storage_usd_per_gib_month, "storage_usd_per_gib_month", low=0)
-    month_h = terms.hours_per_month or assumption("hours_per_month").expected
-    hourly = [price / Fraction(month_h) for price in prices]
+    bought_gib = Fraction(max(0.0, work.storage_gib - included_gib))
+    prices = _known_or_told(usd_per_gib_month, "storage_usd_per_gib_month", low=0)
+    elapsed = [_times(work.runs * one.elapsed_h, Fraction(1)) for one in _runs(work, rate)[1]]
     running = [
-        _times(hours, Fraction(bought_gib) * price) if bought_gib else Fraction(0)
-        for hours, price in zip(elapsed_h, hourly, strict=True)
+        Fraction(0) if not bought_gib else None if hours is None else bought_gib * hours * price
+        for hours, price in zip(elapsed, prices, strict=True)
     ]
     stopped_h = Fraction(work.stopped_s, 3600)
-    sizes = (bought_gib, work.storage_gib, work.storage_gib)
-    kept = [stopped_h * Fraction(gib) * price for gib, price in zip(sizes, hourly, strict=True)]
-    if terms.storage_usd_per_gib_month is None and (bought_gib or (work.stopped_s and work.storage_gib)):
-        unknown.append("storage_usd_per_gib_month")
-    return _span(*running), _span(*kept)
+    sizes = (bought_gib, Fraction(work.storage_gib), Fraction(work.storage_gib))
+    kept: list[Fraction | None] = [stopped_h * gib * price for gib, price in zip(sizes, prices, strict=True)]
+    matters = bought_gib or (work.stopped_s and work.storage_gib)
+    unknown = ("storage_usd_per_gib_month",) if usd_per_gib_month is None and matters else ()
+    return _span(running, 1 / Fraction(month_h)), _span(kept, 1 / Fraction(month_h)), unknown
 
 
-def _stopped(work: Work, terms: Terms, usd_per_s: Fraction, unknown: list[str]) -> Span:
+def _stopped(work: Work, terms: Terms, usd_per_s: Fraction) -> tuple[Span, tuple[str, ...]]:
     """The instance itself while it is stopped: at its full price, or not at all; half of that where nobody tells."""
-    full = work.stopped_s * usd_per_s
-    if terms.charged_while_stopped is None and work.stopped_s:
-        unknown.append("charged_while_stopped")
-        return _span(Fraction(0), full / 2, full)
-    return _span(*[full if terms.charged_while_stopped else Fraction(0)] * 3)
+    if not work.stopped_s or terms.charged_while_stopped is False:
+        return NOTHING, ()
+    full = Fraction(work.stopped_s)
+    if terms.charged_while_stopped is None:
+        return _span([Fraction(0), full / 2, full], usd_per_s), ("charged_while_stopped",)
+    return _span([full] * 3, usd_per_s), ()
 
 
-def _egress(work: Work, terms: Terms, unknown: list[str]) -> Span:
-    if not work.egress_gib:
-        return NOTHING
-    if terms.egress_usd_per_gib is None:
-        unknown.append("egress_usd_per_gib")
-    prices = _known_or_told(terms.egress_usd_per_gib, "egress_usd_per_gib", low=0)
-    return _span(*[Fraction(work.egress_gib) * price for price in prices])
+@lru_cache(maxsize=1024)
+def _egress(gib: float, usd_per_gib: Decimal | None) -> tuple[Span, tuple[str, ...]]:
+    if not gib:
+        return NOTHING, ()
+    prices = _known_or_told(usd_per_gib, "egress_usd_per_gib", low=0)
+    return _span(prices, Fraction(gib)), ("egress_usd_per_gib",) if usd_per_gib is None else ()
 
 
 def _known_or_told(known: Decimal | int | None, name: str, low: int) -> tuple[Fraction, Fraction, Fraction]:
@@ -327,18 +334,16 @@ def _plus(first: Fraction, second: Fraction | None) -> Fraction | None:
     return None if second is None else first + second
 
 
-def _three(values: Any) -> tuple[float, float, float]:
+def _three(values: Iterable[float]) -> tuple[float, float, float]:
     low, middle, high = values
     return low, middle, high
 
 
-def _span(low: Fraction | None, middle: Fraction | None, high: Fraction | None) -> Span:
-    return Span(_usd(low), _usd(middle), _usd(high))
-
-
-def _usd(amount: Fraction | None) -> Decimal | None:
-    """Money to ten decimals, half-even."""
-    return None if amount is None else round(amount / Fraction(MONEY_STEP)) * MONEY_STEP
+def _span(amounts: Sequence[Fraction | None], usd: Fraction) -> Span:
+    """Low, expected and high amount, each times `usd`: money to ten decimals, half-even."""
+    steps = usd / Fraction(MONEY_STEP)
+    low, middle, high = (None if one is None else round(one * steps) * MONEY_STEP for one in amounts)
+    return Span(low, middle, high)
 
 
 def _money(value: Any) -> Decimal | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from planner.cards import BRIDGED, Demand, Fit, Judged, Shape, judge
 from planner.interruption import break_even_rate
 from planner.job_cost import INTERRUPTIBLE, JobCost, Rate, Work, interval_between_saves, job_cost, one_run, terms_of
+from schemas.providers import providers
 
 Offer = Mapping[str, Any]
 IN_STOCK = ("available", "limited")
@@ -120,18 +122,20 @@ def _smallest_nodes(choices: list[Choice]) -> tuple[list[Choice], list[LeftOut]]
 def _choice(row: Offer, fit: Fit, work: Work, rate: Rate | None, on_demand: Decimal | None) -> Choice:
     interruptible = row["purchase"] in INTERRUPTIBLE
     ratio = float(row["usd_per_hour"] / on_demand) if interruptible and on_demand else None
-    worth_until = None
-    if ratio is not None:
-        worth_until = break_even_rate(one_run(work, 0.0), ratio, lambda run: interval_between_saves(work, run))
     return Choice(
         offer=row,
         fit=fit,
         cost=job_cost(work, terms_of(row, rate)),
         interruption=(row["interruption_rate"] or "unknown") if interruptible else None,
         price_ratio=ratio,
-        break_even_rate=worth_until,
+        break_even_rate=None if ratio is None else _worth_until(work, ratio),
         notes=(*fit.notes, *_notes(row)),
     )
+
+
+@lru_cache(maxsize=4096)
+def _worth_until(work: Work, price_ratio: float) -> float | None:
+    return break_even_rate(one_run(work, 0.0), price_ratio, lambda run: interval_between_saves(work, run))
 
 
 def _reasons(row: Offer, in_stock: bool) -> list[str]:
@@ -159,12 +163,22 @@ def _commitment(row: Offer) -> str:
 
 
 def _notes(row: Offer) -> list[str]:
-    notes = []
+    notes = _when_taken_back(row["provider"]) if row["purchase"] in INTERRUPTIBLE else []
     if row["availability"] not in IN_STOCK:
         notes.append("nobody tells whether it is in stock")
     if row["region"] is None and row["country"] is None:
         notes.append("nobody tells where it stands")
     return notes
+
+
+def _when_taken_back(provider: str) -> list[str]:
+    """What the provider tells of the end of interruptible capacity."""
+    known = providers().get(provider)
+    notice, disk = (known.fact(name) if known else None for name in ("interruption_notice_s", "interruption_disk"))
+    return [
+        "notice before it is taken back not known" if notice is None else f"taken back {notice} s after a notice",
+        "what becomes of the disk then is not known" if disk is None else f"then {disk}",
+    ]
 
 
 def _order(choice: Choice) -> tuple[Any, ...]:

@@ -161,6 +161,18 @@ def test_A8_a_rate_that_is_given_takes_the_place_of_the_assumption(rows: list[di
     assert all(given[key].total.expected < assumed[key].total.expected for key in spot)
 
 
+def test_spot_says_what_happens_when_it_is_taken_back(rows: list[dict[str, Any]]) -> None:
+    told = {
+        (c.offer["provider"], c.offer["purchase"]): c.notes
+        for c in plan(rows, demand(60), SIX_HOURS).choices
+        if c.offer["provider"] in {"aws", "vultr"}
+    }
+    assert "taken back 120 s after a notice" in told["aws", "spot"]
+    assert any(note.startswith("then the instance is terminated") for note in told["aws", "spot"])
+    assert "notice before it is taken back not known" in told["vultr", "spot"]
+    assert not any("taken back" in note for note in told["aws", "on_demand"])
+
+
 def test_break_even_is_told_against_on_demand_of_the_same_shape(rows: list[dict[str, Any]]) -> None:
     made = plan(rows, demand(60), SIX_HOURS)
     spot = [choice for choice in made.choices if choice.offer["provider"] == "verda" and choice.price_ratio is not None]
