@@ -178,9 +178,8 @@ def _answer_file(file: Path, out: Output) -> None:
     )
     emit(view, out)
     if failed:
-        complain(
-            f"{len(failed)} of {len(rows)} rows have no estimate; first: row {failed[0]['row']}, {failed[0]['error']}"
-        )
+        first = f"row {failed[0]['row']}: {failed[0]['error']}"
+        complain(f"{len(failed)} of {len(rows)} rows have no estimate; the first is {first}")
         click.get_current_context().exit(1)
 
 
