@@ -40,13 +40,15 @@ class Demand:
     """What a job asks of a card.
 
     technique: as in method_support.csv, None where the job's way of training has no name there. formats: number formats
-    that the card must compute in. batch_of: usable GiB and number of GPUs to the largest micro batch.
+    that the card must compute in. batch_of: usable GiB and number of GPUs to the largest micro batch. sure: has the
+    high estimate to fit, not only the expected one.
     """
 
     need_of: NeedOf
     technique: Technique | None
     formats: tuple[NumberFormat, ...] = ()
     batch_of: Callable[[float, int], int | None] | None = None
+    sure: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +121,8 @@ def judge(shape: Shape, demand: Demand) -> Judged:
         reasons.append(f"the job cannot be spread over {count} GPUs")
     elif need.expected_gib > usable:
         reasons.append(f"too little memory: {need.expected_gib:.1f} GiB needed, {usable:.1f} usable on each GPU")
+    elif demand.sure and need.high_gib > usable:
+        reasons.append(f"too little memory to be sure: up to {need.high_gib:.1f} GiB, {usable:.1f} usable on each GPU")
     if reasons or need is None:
         return Judged(fit=None, reasons=tuple(reasons))
     link, words = link_of(rows, count, shape.interconnect)

@@ -15,12 +15,12 @@ WHOLE_ON_EACH = "ddp"
 """what is left where the frozen weights cannot be parted"""
 
 
-def demand_of(job: Job) -> Demand:
+def demand_of(job: Job, *, sure: bool = False) -> Demand:
     """What the job asks of one GPU, or of each GPU of a node.
 
     `job.gpus` is not looked at: the demand answers for every number of GPUs. On more than one the job is sharded as it
-    says, else by FSDP; where its weights cannot be parted (GPTQ, int8), each GPU holds all of them. Asking for a need
-    raises planner.fit.Refused where the job cannot be estimated.
+    says, else by FSDP; where its weights cannot be parted (GPTQ, int8), each GPU holds all of them. sure: as in Demand.
+    Asking for a need raises planner.fit.Refused where the job cannot be estimated.
     """
 
     @cache
@@ -41,6 +41,7 @@ def demand_of(job: Job) -> Demand:
         technique=technique_of(job),
         formats=("bf16",) if job.precision == "bf16" else (),
         batch_of=batch_of,
+        sure=sure,
     )
 
 

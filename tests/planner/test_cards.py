@@ -84,6 +84,12 @@ def test_A3_what_may_not_hold_says_so() -> None:
     assert "may not hold: up to 90.0 GiB, 75.2 usable" in fit.notes
 
 
+def test_A3_who_wants_to_be_sure_asks_for_the_high_estimate() -> None:
+    judged = judge(shape("H100", 80), demand(60, width=0.5, sure=True))
+    assert judged.reasons == ("too little memory to be sure: up to 90.0 GiB, 75.2 usable on each GPU",)
+    assert judge(shape("H100", 80), demand(50, width=0.5, sure=True)).fit is not None
+
+
 def test_the_largest_micro_batch_is_asked_for_the_usable_memory() -> None:
     asked: list[tuple[float, int]] = []
 
