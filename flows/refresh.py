@@ -25,8 +25,9 @@ from spiders.shared.browser import MISSING, chromium
 from spiders.shared.crawl import CrawlReport, crawl, stop_crawls
 from spiders.shared.har import recorded_at
 from spiders.shared.source import RECORDED
-from storage.compaction import compact
+from storage.compaction import compact, sweep
 from storage.lake import Lake, StoreError, StoreOriginError
+from storage.retention import sweep_recordings
 
 __all__ = [
     "Outcome",
@@ -158,6 +159,8 @@ def refresh(
     lake.tidy()
     if not names and lake.origin == "live":
         compact(lake, now)
+        sweep(lake)
+        sweep_recordings(lake, now)
     return Summary(run_id, now, (datetime.now(UTC) - now).total_seconds(), tuple(outcomes))
 
 

@@ -36,7 +36,8 @@ class Provider:
     currencies: ISO 4217 codes that it publishes prices in; what is not USD needs the exchange rates of the day.
     options: variables that change what is asked for, no secrets: a recording keeps their values, a replay sets them.
     withhold: fields of its JSON answers whose values are nobody's business and are not even recorded.
-    fresh_for_h: how long an observation counts as current. delay_s, concurrency: politeness per host.
+    fresh_for_h: how long an observation counts as current. recordings_days: how long its recordings are kept; for ever
+    where none is named. delay_s, concurrency: politeness per host.
     redistribute: may rows be passed on? None is unknown and counts as no for what restricts, yes for open data.
     listings: single listings of many owners come and go all day, so changes are told by group, not by listing.
     offers_min, offers_max, coverage: limits for the gate.
@@ -61,6 +62,7 @@ class Provider:
     withhold: tuple[str, ...] = ()
     cadence: Literal["hourly", "daily", "weekly"] = "daily"
     fresh_for_h: int = 36
+    recordings_days: int | None = None
     redistribute: bool | None = None
     delay_s: float = 1.0
     concurrency: int = 1

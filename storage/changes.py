@@ -38,6 +38,8 @@ NOT_COMPARED = {
     "available_count",  # moves all day; what matters of it is in `availability`
 }
 ATTRIBUTES = tuple(name for name in columns(Offer) if name not in NOT_COMPARED)
+COMPARED = ("price", "currency", "price_unit", "availability", *ATTRIBUTES)
+"""what an offer is compared by: two rows that agree in all of them give no change"""
 # Columns that our tables and grammar fill in: when only these move and the normaliser is another, it moved them.
 DERIVED = {
     *("vendor", "gpu", "form_factor", "gpu_count", "vram_gib", "vcpus", "ram_gib", "disk_gib", "network_gbps"),
@@ -360,4 +362,4 @@ def _change_id(snapshots: str, provider: str, key: str, move: _Move) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-__all__ = ["ATTRIBUTES", "GROUP_COLUMNS", "Pair", "compare", "compare_all"]
+__all__ = ["ATTRIBUTES", "COMPARED", "GROUP_COLUMNS", "Pair", "compare", "compare_all"]

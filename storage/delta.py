@@ -100,6 +100,19 @@ class LedgerTable:
                     self._refuse_empty_entry(self._opened.version())
         return self._opened
 
+    def _brought_up(self) -> DeltaTable | None:
+        """The table with what was committed since it was read, as a writer wants it: only new entries are read.
+
+        A table that was deleted meanwhile is None. One that was put back from a copy is told by `opened` alone.
+        """
+        table = self._opened
+        if table is None or not (is_remote(self.uri) or Path(self.uri, "_delta_log").is_dir()):
+            return self.opened(again=True)
+        with told("cannot open", f"table {self.name} at {self.uri}"):
+            table.update_incremental()
+            self._refuse_empty_entry(table.version())
+        return table
+
     def _refuse_empty_entry(self, version: int) -> None:
         if not is_remote(self.uri) and (empty := log.empty_entry(Path(self.uri), version)):
             self._opened = None
@@ -225,7 +238,7 @@ class LedgerTable:
 
         where = f"table {self.name} at {self.uri}"
         for attempt in range(APPEND_ATTEMPTS):
-            table = self.opened(again=True)
+            table = self._brought_up()
             if table is None:
                 raise StoreError(f"{where} is missing; run `gpufare verify`")
             with told("cannot append to", where):

@@ -8,7 +8,6 @@ is killed leaves rows that nobody sees, never half a snapshot.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -310,21 +309,6 @@ class Lake:
             scrape_id=scrape_id,
         )
         return shaped(rows, Offer).select(wanted)
-
-    def snapshots(self, scrape_ids: Collection[str]) -> dict[str, pa.Table]:
-        """Rows of many snapshots, each as `snapshot` gives it, read in one pass."""
-        wanted = sorted(set(scrape_ids))
-        rows = self.query(
-            f"""SELECT * FROM {self.relation("snapshots", scrape_ids=wanted)}
-            WHERE scrape_id IN $ids ORDER BY scrape_id, offer_key""",
-            ids=wanted,
-        )
-        whole = shaped(rows, Offer)
-        ids = whole["scrape_id"].to_pylist()
-        return {
-            scrape_id: whole.slice(low := bisect_left(ids, scrape_id), bisect_right(ids, scrape_id) - low)
-            for scrape_id in wanted
-        }
 
     def rates(self) -> list[Rate]:
         """Each source's word on each day and currency, the last that was read."""

@@ -137,7 +137,7 @@ def current(lake: Lake, as_of: datetime, known_at: datetime | None = None) -> li
         f"""WITH {with_current(scrapes)}
         SELECT provider, scrape_id, observed_at, EXISTS (
             SELECT 1 FROM judged j WHERE j.provider = c.provider AND j.observed_at > c.observed_at
-            AND j.observed_at <= $as_of AND j.verdict NOT IN ('accepted', 'accepted_with_warnings')) AS carried
+            AND j.verdict NOT IN ('accepted', 'accepted_with_warnings')) AS carried
         FROM current c ORDER BY provider""",
         as_of=as_of,
         known_at=known_at or END_OF_TIME,

@@ -4,18 +4,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
+from schemas.offer import Offer
 from schemas.providers import providers
 from schemas.scrape import Scrape
 from storage import filters as asked
-from storage.changes import Pair, compare_all
+from storage.changes import COMPARED, Pair, compare_all
 from storage.filters import Filters
 from storage.flags import WITHHELD
 from storage.gate_history import reference
 from storage.lake import Lake
+from storage.reading import shaped
 from storage.visible import END_OF_TIME, with_visible
 
 if TYPE_CHECKING:
@@ -127,7 +130,7 @@ def diff(
     a, b = end_of(earlier), end_of(later)
     old, new = _states(lake, a, wanted, known_at), _states(lake, b, wanted, known_at)
     fetched = [slug for slug in new if slug in old and old[slug].scrape_id != new[slug].scrape_id]
-    snapshots = lake.snapshots([states[slug].scrape_id for states in (old, new) for slug in fetched])
+    snapshots = _unlike(lake, [old[slug].scrape_id for slug in fetched], [new[slug].scrape_id for slug in fetched])
     pairs = []
     for slug in fetched:
         newest = snapshots[old[slug].scrape_id]
@@ -157,6 +160,34 @@ def end_of(moment: date | datetime) -> datetime:
 def _states(lake: Lake, at: datetime, filters: Filters, known_at: datetime | None) -> dict[str, Scrape]:
     wanted = filters.providers
     return {scrape.provider: scrape for scrape in lake.current(at, known_at) if not wanted or scrape.provider in wanted}
+
+
+def _unlike(lake: Lake, old: list[str], new: list[str]) -> dict[str, pa.Table]:
+    """Rows of the snapshots by scrape, without the offers that are the same in `old` and `new`, which most are.
+
+    Listings stay whole, for they are compared by group, and so does what lacks a price or is held back, for its last
+    good row is looked for elsewhere.
+    """
+    same = " AND ".join(f'a."{name}" IS NOT DISTINCT FROM b."{name}"' for name in COMPARED)
+    rows = lake.query(
+        f"""WITH rows AS (SELECT * FROM {lake.relation("snapshots", scrape_ids=[*old, *new])}
+            WHERE scrape_id IN $old OR scrape_id IN $new),
+        good AS (SELECT * FROM rows WHERE price IS NOT NULL AND NOT coalesce(list_contains(flags, $withheld), false)
+            AND NOT list_contains($listings, provider)),
+        same AS (SELECT a.offer_key FROM good a JOIN good b USING (offer_key)
+            WHERE a.scrape_id IN $old AND b.scrape_id IN $new AND {same})
+        SELECT * FROM rows WHERE offer_key NOT IN (SELECT offer_key FROM same) ORDER BY scrape_id, offer_key""",
+        old=old,
+        new=new,
+        withheld=WITHHELD,
+        listings=[slug for slug, known in providers().items() if known.listings],
+    )
+    whole = shaped(rows, Offer)
+    ids = whole["scrape_id"].to_pylist()
+    return {
+        scrape_id: whole.slice(low := bisect_left(ids, scrape_id), bisect_right(ids, scrape_id) - low)
+        for scrape_id in [*old, *new]
+    }
 
 
 def _told(lake: Lake, table: pa.Table, filters: Filters) -> pa.Table:

@@ -28,16 +28,22 @@ def with_visible(scrapes: str) -> str:
             QUALIFY row_number() OVER (
                 PARTITION BY scrape_id ORDER BY recorded_at DESC, verdict = 'quarantined', verdict) = 1),
         accepted AS (SELECT * FROM judged WHERE verdict IN ({accepted})),
-        visible AS (
+        standing AS (
             SELECT * FROM accepted
-            WHERE scrape_id NOT IN (SELECT supersedes FROM accepted WHERE supersedes IS NOT NULL)
+            WHERE scrape_id NOT IN (SELECT supersedes FROM accepted WHERE supersedes IS NOT NULL)),
+        visible AS (
+            SELECT * FROM standing
             QUALIFY row_number() OVER (
                 PARTITION BY provider, observed_at ORDER BY recorded_at DESC, scrape_id DESC) = 1)"""
 
 
 def with_current(scrapes: str) -> str:
-    """As `with_visible`, and `current`: the visible scrape of each provider at $as_of."""
-    return f"""{with_visible(scrapes)},
+    """As `with_visible`, up to $as_of alone, and `current`: the visible scrape of each provider at that moment.
+
+    What supersedes a scrape or revises its verdict has its `observed_at`, so nothing later can matter.
+    """
+    return f"""{with_visible(f"(SELECT * FROM {scrapes} WHERE observed_at <= $as_of)")},
         current AS (
-            SELECT * FROM visible WHERE observed_at <= $as_of
-            QUALIFY row_number() OVER (PARTITION BY provider ORDER BY observed_at DESC, recorded_at DESC) = 1)"""
+            SELECT * FROM standing
+            QUALIFY row_number() OVER (
+                PARTITION BY provider ORDER BY observed_at DESC, recorded_at DESC, scrape_id DESC) = 1)"""

@@ -95,9 +95,45 @@ def test_a_night_that_lands_while_a_month_is_rewritten_is_not_lost(
     again = Lake.open(month.path)
     late = offers(again, Filters(purchase=()), now=DECEMBER, as_of=datetime(2026, 11, 9, 12, tzinfo=UTC)).rows
     assert [row["offer_key"] for row in late] == ["hyperbolic:late"]
-    assert not snapshots.done or len(again.files("snapshots")) == 2
+    assert snapshots.done
+    assert len(again.files("snapshots")) == 2
     assert all(c.done for c in compact(again, DECEMBER))
     assert verify(Lake.open(month.path)).whole
+
+
+def test_of_two_rewrites_at_once_one_stands_and_the_other_says_so(month: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    import storage.compaction as module
+
+    sorted_rows, before = module._sorted, answers(month)
+
+    def slow(*given: Any) -> pa.RecordBatchReader:
+        monkeypatch.undo()
+        assert all(c.done for c in compact(Lake.open(month.path), DECEMBER))
+        return sorted_rows(*given)
+
+    monkeypatch.setattr(module, "_sorted", slow)
+    (snapshots,) = compact(month, DECEMBER)
+    assert not snapshots.done
+    again = Lake.open(month.path)
+    assert answers(again) == before
+    assert verify(again).whole
+    assert verify(again).notes == []
+
+
+def test_the_log_tells_what_a_rewritten_file_can_hold(month: Lake, world: Any) -> None:
+    """So a reader leaves it alone where it asks for another provider, card or day."""
+    compact(month, DECEMBER)
+    again = Lake.open(month.path)
+    (file,) = again.files("snapshots")
+    assert [file.low["observed_at"], file.high["observed_at"]] == [world.at(1), world.at(8)]
+    assert (file.low["gpu"], file.high["gpu"]) == ("H100", "H100")
+    assert again.files("snapshots", gpus=["B200"]) == []
+    assert again.files("snapshots", since=datetime(2026, 11, 9, tzinfo=UTC)) == []
+    import pyarrow.parquet as pq
+
+    about = pq.ParquetFile(file.path).metadata.row_group(0)
+    price = next(c for c in map(about.column, range(about.num_columns)) if c.path_in_schema == "price")
+    assert "RLE_DICTIONARY" in price.encodings
 
 
 def test_a_rewrite_that_would_lose_rows_is_not_committed(month: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import json
 import random
 import shutil
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from storage.lake import Lake, NotFound, StoreError
 from storage.news import changes
 from storage.query import offers, show
 from storage.recordings import Recordings, keep
+from storage.retention import expired, sweep_recordings
 from storage.review import accept, overtaken, pending, reasons, reject
 from storage.verify import verify
 
@@ -314,3 +316,39 @@ def test_what_compaction_left_is_no_lost_entry(world, lake):
         world.put(lake, day, world.offer(1, f"{day}.5"))
     compact(lake, world.at(4), everything=True)
     assert verify(Lake.open(lake.path)).notes == []
+
+
+# retention
+
+
+def har_of(number: int) -> bytes:
+    return json.dumps({"log": {"entries": [], "comment": str(number)}}).encode()
+
+
+def test_recordings_go_when_their_providers_time_is_over(world, lake):
+    """hyperbolic keeps 90 days, lambda for ever; the last accepted one stays, and so does what waits for review."""
+    kept = Recordings.of(lake)
+    hashes = [kept.keep_bytes(har_of(number)) for number in range(6)]
+    world.put(lake, 1, world.offer(1), recording_sha256=hashes[0])
+    world.put(lake, 2, world.offer(1), verdict="quarantined", recording_sha256=hashes[1])
+    world.put(lake, 3, world.offer(1), recording_sha256=hashes[2])
+    world.put(lake, 1, world.offer(1, provider="lambda"), provider="lambda", recording_sha256=hashes[3])
+    world.put(lake, 2, world.offer(1, provider="lambda"), provider="lambda", recording_sha256=hashes[4])
+    late = world.at(3) + timedelta(days=91)
+    assert expired(lake, world.at(4)) == []
+    assert expired(lake, late) == [hashes[0]]
+    assert sweep_recordings(lake, late) == [hashes[0]]
+    assert sorted(kept.hashes()) == sorted(hashes[1:])  # the last is named by no scrape: a run may be about to store it
+    assert sweep_recordings(lake, late) == []
+    assert verify(lake).whole
+    assert show(lake, "hyperbolic:1", now=late).recording == kept.where(hashes[2])
+
+
+def test_an_answer_that_a_younger_scrape_names_too_stays(world, lake):
+    kept = Recordings.of(lake)
+    same = kept.keep_bytes(har_of(1))
+    world.put(lake, 1, world.offer(1), recording_sha256=same)
+    world.put(lake, 2, world.offer(1), recording_sha256=same)
+    world.put(lake, 3, world.offer(1))
+    assert expired(lake, world.at(2) + timedelta(days=90)) == []
+    assert expired(lake, world.at(2) + timedelta(days=91)) == [same]

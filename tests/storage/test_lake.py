@@ -363,6 +363,16 @@ def test_two_processes_make_and_fill_one_store_at_once(world, store):
     assert lake.snapshot("both").num_rows == 1
 
 
+def test_a_writer_whose_table_was_deleted_meanwhile_says_so(world, lake):
+    """And makes no table without a beginning."""
+    world.put(lake, 1, world.offer(1))
+    shutil.rmtree(Path(lake.path, "snapshots"))
+    scrape = world.scrape(2, offers=1)
+    with pytest.raises(StoreError, match=r"table snapshots .* is missing; run `gpufare verify`"):
+        lake.append_snapshot(scrape, world.stamped(scrape, [world.offer(1)]))
+    assert not Path(lake.path, "snapshots").exists()
+
+
 KILLED = """
 import os, signal
 store, step = sys.argv[1], sys.argv[2]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from datetime import UTC, date, datetime
 
 import pytest
 
+from schemas.providers import providers
+from storage.changes import compare
 from storage.filters import Filters, Gpu
+from storage.gate_history import reference
 from storage.series import diff, end_of, history
 
 ANY = Filters(purchase=())
@@ -137,3 +141,50 @@ def test_C5_C7_providers_that_were_not_fetched_or_first_seen_are_named(world, la
 )
 def test_a_day_stands_for_its_end(moment, end):
     assert end_of(moment) == end
+
+
+def random_offers(chance: random.Random, world, provider: str) -> list:
+    """Twenty offers or so, most of them as on any other day."""
+    found = []
+    for number in range(22):
+        if chance.random() < 0.1:
+            continue
+        flags = ["withheld"] if chance.random() < 0.05 else None
+        found.append(
+            world.offer(
+                number,
+                None if chance.random() < 0.05 else chance.choice(["2", "2", "2", "2.5"]),
+                provider=provider,
+                availability=chance.choice(["available", "available", "available", "sold_out"]),
+                vcpus=chance.choice([None, 8.0, 8.0, 8.0, 8.000000001, 16.0]),
+                region=chance.choice(["us", "us", "us", "eu"]),
+                flags=flags,
+            )
+        )
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_diff_tells_what_a_comparison_of_whole_snapshots_tells(world, lake, seed):
+    """Although it reads only what differs, and all providers at once; vast is compared by group."""
+    chance = random.Random(seed)
+    names = ("hyperbolic", "lambda", "nebius", "vast")
+    for day in range(1, 5):
+        for name in names:
+            world.put(lake, day, *random_offers(chance, world, name), provider=name)
+    told = []
+    for name in names:
+        old, new = (next(s for s in lake.visible(name) if s.observed_at == world.at(day)) for day in (3, 4))
+        before = reference(lake, name, before=world.at(4))
+        after = lake.snapshot(new.scrape_id)
+        moved = compare(
+            before, after, previous_scrape=old, scrape=new, provider=providers()[name], recorded_at=new.recorded_at
+        )
+        told += moved.to_pylist()
+    found = diff(lake, world.at(3), world.at(4)).table.drop_columns(["what"]).to_pylist()
+    assert len(found) > 20
+    assert sorted(found, key=by_id) == sorted(told, key=by_id)
+
+
+def by_id(row: dict) -> str:
+    return row["change_id"]
