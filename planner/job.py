@@ -2,46 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from planner import words
+from planner.words import JobError
 from schemas.gpu_table import squash
-from schemas.methods import Method, method_spellings, methods
+from schemas.methods import Method, methods
 from schemas.models import Model
-from schemas.stacks import Optimizer, Quant, optimizers, quants, stack_spellings
+from schemas.stacks import Optimizer, Quant, quants
 
-PRECISIONS = {"bf16": "bf16", "bf16-true": "bf16", "bfloat16": "bf16", "fp16": "fp16", "float16": "fp16",
-              "16-true": "fp16", "mixed": "bf16-mixed", "bf16-mixed": "bf16-mixed", "fp16-mixed": "fp16-mixed",
-              "16-mixed": "fp16-mixed", "fp32": "fp32", "float32": "fp32", "32-true": "fp32"}  # fmt: skip
-ATTENTIONS = {"flash": "flash", "flash2": "flash", "flash-attention": "flash", "yes": "flash", "sdpa": "flash",
-              "eager": "eager", "no": "eager"}  # fmt: skip
-SHARDINGS = {"ddp": "ddp", "zero1": "zero-1", "zero2": "zero-2", "zero3": "zero-3", "fsdp": "fsdp", "fsdp2": "fsdp",
-             "fsdpoffload": "offload", "fsdp2offload": "offload", "zero2offload": "offload", "zero3offload": "offload",
-             "zerooffload": "offload", "naivepipelinedevicemap": "pipeline", "pipeline": "pipeline",
-             "devicemap": "pipeline", "tensorparallel": "tensor", "sequenceparallel": "sequence"}  # fmt: skip
-METRICS = ("allocated", "reserved", "device")
-LENGTHS = ("even", "mixed")
-_OPTIMIZERS = {"adamw": "adamw", "adam": "adamw", "adamwtorch": "adamw", "adamwtorchfused": "adamw",
-               "pagedadamw": "adamw", "pagedadamw32bit": "adamw", "adamw8bit": "adamw-8bit", "adam8bit": "adamw-8bit",
-               "pagedadamw8bit": "adamw-8bit", "adamwbnb8bit": "adamw-8bit", "adafactor": "adafactor", "lion": "lion",
-               "lion8bit": "lion-8bit", "pagedlion8bit": "lion-8bit", "sgd": "sgd", "sgdmomentum": "sgd-momentum",
-               "lomo": "sgd"}  # fmt: skip
-_QUANTS = {name: name for name in quants()} | {"4bit": "nf4", "bnb-4bit": "nf4", "8bit": "int8", "bnb-8bit": "int8"}
-_ADAPTER_DTYPES = {"bf16": "bf16", "fp16": "bf16", "fp32": "fp32"}
-ATTENTION_PARTS = ("q", "k", "v", "o")
-MLP_PARTS = ("gate", "up", "down")
-_GROUPS = {"all-linear": (*ATTENTION_PARTS, *MLP_PARTS), "all": (*ATTENTION_PARTS, *MLP_PARTS), "mlp": MLP_PARTS,
-           "qkv": ("q", "k", "v"), "attn": ATTENTION_PARTS, "attention": ATTENTION_PARTS,
-           "attn linear": ATTENTION_PARTS, "self_attn": ATTENTION_PARTS, "head": ("head",),
-           "lm_head": ("head",)}  # fmt: skip
-# Modules that adapters may train which hold no large matrix.
-_SMALL = ("norm", "layernorm", "embed")
+__all__ = ["Job", "JobError"]
+
+_MAY_BE_NONE = ("quant", "stack", "adapter_dtype", "sharding", "metric", "lengths")
 MOST_TOKENS = 10**8
-
-
-class JobError(ValueError):
-    """A job that cannot be: a word that is none, or settings that exclude each other. One line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,25 +49,21 @@ class Job:
     true_16bit: bool = False
 
     def __post_init__(self) -> None:
-        self._set("method", word("method", self.method, method_spellings()))
+        self._set("method", words.method_name(self.method))
         self._set("true_16bit", self.true_16bit or squash(self.precision) in {"bf16true", "16true"})
-        self._set("precision", word("precision", self.precision, PRECISIONS))
-        self._set("attention", word("attention", self.attention, ATTENTIONS))
-        if self.quant is None and self.method == "qlora":
+        self._set("precision", words.word("precision", self.precision, words.PRECISIONS))
+        self._set("attention", words.word("attention", self.attention, words.ATTENTIONS))
+        if self.quant is None and self.method in {"qlora", "qdora"}:
             self._set("quant", "nf4")
-        for name, known in (("quant", _QUANTS), ("stack", stack_spellings()), ("adapter_dtype", _ADAPTER_DTYPES)):
+        if self.sharding and "offload" in self.sharding.lower():
+            self._set("sharding", "offload")
+        for name in _MAY_BE_NONE:
             value = getattr(self, name)
             if value is not None:
-                self._set(name, word(name.replace("_", " "), value, known))
-        if self.sharding is not None:
-            self._set("sharding", word("sharding", self.sharding, SHARDINGS))
-        if self.metric is not None:
-            self._set("metric", word("metric", self.metric, {each: each for each in METRICS}))
-        if self.lengths is not None:
-            self._set("lengths", word("lengths", self.lengths, {each: each for each in LENGTHS}))
+                self._set(name, words.word(name.replace("_", " "), value, words.optional_words(name)))
         self._set("optimizer", self.optimizer.strip() or "adamw")
-        _optimizer(self.optimizer)
-        self._set("lora_targets", targets(self.lora_targets))
+        words.optimizer(self.optimizer)
+        self._set("lora_targets", words.targets(self.lora_targets))
         self._check_numbers()
         self._check_combinations()
 
@@ -148,7 +117,7 @@ class Job:
     @property
     def optimizer_kind(self) -> Optimizer:
         """What the optimizer holds."""
-        return _optimizer(self.optimizer)
+        return words.optimizer(self.optimizer)
 
     @property
     def deepspeed(self) -> bool:
@@ -164,45 +133,3 @@ class Job:
     def sharded_weights(self) -> bool:
         """Does each GPU hold a part of the weights only?"""
         return self.sharding in {"zero-3", "fsdp"}
-
-
-def _optimizer(text: str) -> Optimizer:
-    """The optimizer that a text names; `(DeepSpeed)` and `+opt-in-bwd` say how it runs, not which it is."""
-    plain = re.sub(r"(?i)\(?deepspeed\)?|\+?opt-in-bwd", "", text)
-    return optimizers()[word("optimizer", plain, _OPTIMIZERS)]
-
-
-def targets(words: Iterable[str]) -> tuple[str, ...]:
-    """The matrices of a layer that adapters attach to, of q, k, v, o, gate, up, down and head, each once.
-
-    Takes `q+v`, `all-linear`, `mlp`, `qkv`, `q_proj`. Modules without a large matrix (norms) count for nothing.
-    """
-    found: dict[str, None] = {}
-    parts = [part.strip() for text in words for part in re.split(r"[+,]", text) if part.strip()]
-    known = {squash(name): parts for name, parts in _GROUPS.items()}
-    known |= {part: (part,) for part in (*ATTENTION_PARTS, *MLP_PARTS)}
-    for part in parts:
-        plain = squash(part.lower().removesuffix("_proj"))
-        if plain in known:
-            found |= dict.fromkeys(known[plain])
-        elif not any(small in part.lower() for small in _SMALL):
-            raise JobError(_near("target", part, [*_GROUPS, *ATTENTION_PARTS, *MLP_PARTS]))
-    order = (*ATTENTION_PARTS, *MLP_PARTS, "head")
-    return tuple(part for part in order if part in found)
-
-
-def word(what: str, text: str, known: Mapping[str, str]) -> str:
-    """The name that a word means, whatever its case and separators. Raises JobError with the nearest names."""
-    found = {squash(spelling): name for spelling, name in known.items()}.get(squash(text))
-    if found is None:
-        raise JobError(_near(what, text, list(dict.fromkeys(known.values()))))
-    return found
-
-
-def _near(what: str, text: str, names: list[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(squash(text), [squash(name) for name in names], n=3, cutoff=0.5)
-    near = [name for word in close for name in names if squash(name) == word]
-    hint = f"did you mean {', '.join(dict.fromkeys(near))}?" if near else f"one of: {', '.join(names)}"
-    return f"no {what} {text!r}; {hint}"

@@ -6,7 +6,9 @@ import csv
 from collections.abc import Iterable, Iterator
 
 from planner.job import Job, JobError
+from schemas.gpu_table import squash
 from schemas.models import Model, UnknownModel, find_model
+from schemas.stacks import stack_spellings
 
 NEEDED = ("model_key", "method", "seq_len", "micro_batch")
 # Column: field of Job. Other columns are left alone.
@@ -25,7 +27,7 @@ def jobs(lines: Iterable[str]) -> Iterator[Job | JobError]:
 
     The first line names the columns: those of NEEDED, and any of precision, quant, optimizer, grad_ckpt (yes or no),
     flash_attn (yes, no, sdpa), num_gpus, sharding, lora_rank, lora_targets, adapter_dtype, stack, metric. Others are
-    not read. Raises ColumnsError.
+    not read. A stack that stacks.toml does not have is as good as none: the estimate spans all. Raises ColumnsError.
     """
     reader = csv.DictReader(lines)
     header = [name.strip() for name in reader.fieldnames or ()]
@@ -44,8 +46,10 @@ def _job(row: dict[str, str | None]) -> Job:
     cells = {name: (value or "").strip() for name, value in row.items() if isinstance(name, str)}
     given: dict[str, object] = {field: cells[name] for name, field in _TEXTS.items() if cells.get(name)}
     given |= {field: _number(name, cells[name]) for name, field in _NUMBERS.items() if cells.get(name)}
-    for name in ("seq_len", "micro_batch"):
-        if name not in given:
+    if squash(str(given.get("stack", ""))) not in {squash(spelling) for spelling in stack_spellings()}:
+        given.pop("stack", None)
+    for name in NEEDED:
+        if not cells[name]:
             raise JobError(f"{name} is empty")
     if cells.get("grad_ckpt"):
         given["checkpointing"] = _yes(cells["grad_ckpt"])

@@ -81,6 +81,20 @@ def test_a_file_is_answered_row_by_row_in_order(ask: Ask, tmp_path: Path) -> Non
     assert [float(row["high_gib"]) for row in table] == [row["high_gib"] for row in rows]
 
 
+def test_a_stack_of_a_file_that_nobody_knows_is_as_good_as_none(ask: Ask, tmp_path: Path) -> None:
+    file = tmp_path / "jobs.csv"
+    file.write_text(HEADER + "8b,qlora,2048,1,,,,my-own,\n" + "8b,qlora,2048,1,,,,,\n" + "8b,qlora,2048,1,,,,hf,\n")
+    rows = [json.loads(line) for line in ask("fit", "--from-csv", str(file), "-o", "jsonl").out.splitlines()]
+    unknown, none, known = [row["high_gib"] / row["low_gib"] for row in rows]
+    assert unknown == none > known
+
+
+def test_the_help_has_examples(ask: Ask) -> None:
+    answer = ask("fit", "--help")
+    assert answer.code == 0
+    assert "gpufare fit --model 8b --method qlora" in answer.out.partition("Examples:")[2]
+
+
 def test_a_bad_row_is_answered_in_its_place_and_the_code_is_1(ask: Ask, tmp_path: Path) -> None:
     file = tmp_path / "jobs.csv"
     file.write_text(

@@ -184,6 +184,33 @@ def test_what_cannot_be_is_told_in_one_line(said: dict[str, Any], told: str) -> 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("field", "typed", "kept"),
+    [
+        ("method", "PEFT-prefixtuning", "prefix"), ("method", "peft-something-new", "other-peft"),
+        ("method", "Full-finetuning", "full"), ("quant", "bnb-4bit", "nf4"), ("stack", "unsloth-offload", "unsloth"),
+        ("stack", "Axolotl", "axolotl-cce"), ("precision", "16-mixed", "fp16-mixed"), ("attention", "sdpa", "flash"),
+        ("lora_targets", ("q_proj,v_proj",), ("q", "v")),
+        ("lora_targets", ("qkv+gate_up_proj",), ("q", "k", "v", "gate", "up")),
+        ("lora_targets", ("all-linear+lm_head",), ("q", "k", "v", "o", "gate", "up", "down", "head")),
+        ("adapter_dtype", "fp16", "bf16"),
+    ],
+)  # fmt: skip
+def test_words_are_taken_in_any_spelling(field: str, typed: Any, kept: Any) -> None:
+    assert getattr(job(**{field: typed}), field) == kept
+
+
+@pytest.mark.parametrize(
+    ("typed", "states", "eight_bit", "deepspeed"),
+    [("AdamW", 2, False, False), ("PagedAdamW8bit", 2, True, False), ("AdamW (DeepSpeed)", 2, False, True),
+     ("AdamW8bit+opt-in-bwd", 2, True, False), ("adamw_bnb_8bit", 2, True, False), ("SGD", 0, False, False)],
+)  # fmt: skip
+def test_optimizers_as_published_tables_name_them(typed: str, states: float, eight_bit: bool, deepspeed: bool) -> None:
+    read = job(method="full", optimizer=typed)
+    assert (read.optimizer_kind.states, read.optimizer_kind.eight_bit, read.deepspeed) == (states, eight_bit, deepspeed)
+    assert read.step_in_backward == ("opt-in-bwd" in typed)
+
+
 def test_nf4_can_be_parted_and_every_format_is_estimated() -> None:
     assert estimate(job(method="qlora", gpus=2, sharding="zero-3")).expected_gib > 0
     sizes = {name: expected(estimate(job(method="lora", quant=name)))["weights"] for name in quants()}
