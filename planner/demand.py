@@ -39,7 +39,7 @@ def demand_of(job: Job, *, sure: bool = False) -> Demand:
     return Demand(
         need_of=need_of,
         technique=technique_of(job),
-        formats=("bf16",) if job.precision == "bf16" else (),
+        formats=("bf16",) if job.needs_bf16 else (),
         batch_of=batch_of,
         sure=sure,
     )
