@@ -54,6 +54,11 @@ class Counting:
         """Are norms, embeddings and the residual stream in fp32 above quantised weights?"""
         return self.stack.residual_upcast and self.job.quant in {"nf4", "nf4-dq", "fp4", "int8"}
 
+    @property
+    def fp32_copy(self) -> bool:
+        """Does the optimizer step an fp32 copy of 16-bit weights?"""
+        return self.job.deepspeed and not self.job.master_weights and self.job.way.state_share > 0
+
     def trained(self) -> Trained:
         """What is trained."""
         job, sizes = self.job, self.sizes
@@ -110,7 +115,7 @@ class Counting:
         job = self.job
         kind = job.optimizer_kind
         of_base = 4.0 if job.deepspeed else self.base_bytes
-        master = trained.base * 4 if job.deepspeed and not job.master_weights else 0.0
+        master = trained.base * 4 if self.fp32_copy else 0.0
         each = self.fixed.eight_bit_state_bytes
         states = trained.base * job.way.state_share * kind.states * (each if kind.eight_bit else of_base)
         adapters = trained.adapters * kind.states * (each if kind.eight_bit else self.adapter_bytes)
@@ -187,6 +192,19 @@ class Counting:
             return 2 * layer * job.quant_kind.linear_bytes + layer * 2 + table
         return 2 * layer * 2 + table
 
+    def temporary(self, own: float, passing: float) -> float:
+        """What the optimizer's step holds for the `own` weights that this GPU steps, where that exceeds `passing`.
+
+        `passing` is what is gone when the step runs. DeepSpeed keeps its group all the time.
+        """
+        job, fixed = self.job, self.fixed
+        if not job.way.state_share:
+            return 0.0
+        if job.deepspeed:
+            return fixed.deepspeed_group_bytes * min(fixed.deepspeed_group_params, own)
+        copies = self.stack.step_copy and not job.step_in_backward
+        return max(0.0, fixed.step_copy_bytes * own - passing) if copies else 0.0
+
     def terms(self) -> dict[str, float]:
         """Bytes by the names of NAMES."""
         job, fixed = self.job, self.fixed
@@ -204,15 +222,8 @@ class Counting:
             "logits": self.logits(),
             "gathered": self.gathered(),
         }
-        own = trained.base / optimizer_by
-        temporary = 0.0
-        if trained.base and job.deepspeed:
-            temporary = fixed.deepspeed_group_bytes * min(fixed.deepspeed_group_params, own)
-        elif trained.base and self.stack.step_copy and not job.step_in_backward:
-            # The step runs when activations are gone: only what it takes beyond them counts.
-            passing = held["activations"] + held["logits"] + held["gathered"]
-            temporary = max(0.0, fixed.step_copy_bytes * own - passing)
-        held["temporary"] = temporary
+        passing = held["activations"] + held["logits"] + held["gathered"]
+        held["temporary"] = self.temporary(trained.base / optimizer_by, passing)
         meter = self.meter()
         live = sum(held.values())
         several = fixed.several_gpus_gib * GIB if job.gpus > 1 else 0.0

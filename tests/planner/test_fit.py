@@ -43,6 +43,11 @@ def test_qlora_of_65b_fits_one_card_of_48_gb_as_its_paper_says() -> None:
     assert expected(estimate(dataclasses.replace(paper, method="lora", quant=None)))["weights"] > 48
 
 
+def test_lomo_of_65b_fits_eight_cards_of_24_gb_as_its_repository_says() -> None:
+    lomo = job("65b", method="lomo", gpus=8, sharding="zero-3", seq_len=512, stack="hf")
+    assert estimate(lomo).low_gib < 0.94 * 24 < estimate(dataclasses.replace(lomo, method="full")).low_gib
+
+
 def test_adapters_of_lora_are_counted_as_published() -> None:
     """LitGPT prints 4,194,304 trainable parameters for rank 8 on q and v of Llama 2 7B, 6,553,600 of 13B."""
     for model, trainable in (("llama-2-7b", 4_194_304), ("llama-2-13b", 6_553_600)):
