@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from planner.job import Job, JobError
+from planner.shape import TEXT_DECODER, UNKNOWN_TYPE
 from planner.stack import Candidate, candidates
 from planner.terms import GIB, NAMES, counting
 from schemas.stacks import ranges
@@ -151,10 +152,11 @@ def _doubts(job: Job) -> tuple[str, ...]:
         found.append("mixture of experts: how tokens spread over experts moves the peak; few runs are published")
     if not job.way.certain:
         found.append(f"{job.method}: few or no measurements of this method")
-    if job.model.note and "text decoder only" in job.model.note:
+    note = job.model.note or ""
+    if TEXT_DECODER in note:
         found.append("multimodal model: its text decoder is counted, the other towers are not")
-    if job.model.checked_on is None:
-        found.append("shape read from a config.json that was compared with no published size")
+    if UNKNOWN_TYPE in note:
+        found.append(note)
     return tuple(found)
 
 
@@ -171,5 +173,8 @@ def _widths(job: Job, likely: tuple[Candidate, ...]) -> tuple[str, ...]:
         found.append("lengths of the texts not given: mixed ones can take the allocator far above even ones")
     if job.model.context and job.seq_len > job.model.context:
         found.append(f"{job.seq_len} tokens exceed the {job.model.context} that the model was made for")
-    found.append("published measurements scatter by about a sixth around the formula")
+    bounds = ranges()
+    found.append(
+        f"published measurements lie from {1 - bounds.scatter_low:.0%} below to {bounds.scatter_high - 1:.0%} above"
+    )
     return tuple(found)

@@ -18,12 +18,22 @@ _NAMES = {
     "intermediate": ("intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim"),
     "vocab": ("vocab_size", "padded_vocab_size"),
 }
-# Types whose MLP has no gate. Every other type that the last years brought has one.
+# Types by their MLP: GELU and LayerNorm, or a gate and RMSNorm.
 _PLAIN_TYPES = word_set(
     "bloom codegen falcon gpt2 gpt_bigcode gpt_neo gpt_neox gptj mpt opt phi stablelm_alpha starcoder2"
 )
+_GATED_TYPES = word_set(
+    "baichuan chatglm cohere cohere2 deepseek_v2 deepseek_v3 exaone exaone4 gemma gemma2 gemma3 gemma3_text glm glm4"
+    " glm4_moe gpt_oss granite granitemoe hunyuan_v1_dense internlm2 internlm3 llama llama4 llama4_text mimo minicpm"
+    " ministral mistral mistral3 mixtral olmo olmo2 olmoe phi3 phi4mini phimoe qwen qwen2 qwen2_moe qwen3 qwen3_moe"
+    " seed_oss smollm3 stablelm"
+)
 _TIED_TYPES = ("gemma", "gpt2", "bloom", "opt", "cohere", "phi4mini")
 _FOUR_NORMS = ("gemma2", "gemma3")
+
+
+TEXT_DECODER = "text decoder only"
+UNKNOWN_TYPE = "counted as one of Llama's kin: unknown model_type"
 
 
 class ConfigError(ValueError):
@@ -79,7 +89,8 @@ def counted_params(model: Model) -> float:
 def from_config(path: str | Path) -> Model:
     """The model of a Hugging Face `config.json`, or of the folder that holds it.
 
-    Of a multimodal model the text decoder is read, and `note` says so. Raises ConfigError where the file is no JSON
+    Of a multimodal model the text decoder is read; a type that is not known here is taken for one with gated MLPs and
+    RMSNorm. `note` says either. Raises ConfigError where the file is no JSON
     object or lacks a size, which it names; OSError where it cannot be read.
     """
     file = Path(path)
@@ -92,7 +103,11 @@ def from_config(path: str | Path) -> Model:
         raise ConfigError(f"{file} holds no JSON object")
     text = whole.get("text_config")
     config = {**whole, **text} if isinstance(text, dict) else whole
-    return _Config(str(file), config).model("text decoder only" if isinstance(text, dict) else None)
+    notes = [TEXT_DECODER] if isinstance(text, dict) else []
+    kind = str(config.get("model_type", ""))
+    if kind not in _PLAIN_TYPES | _GATED_TYPES:
+        notes.append(f"{UNKNOWN_TYPE} {kind!r}")
+    return _Config(str(file), config).model("; ".join(notes) or None)
 
 
 class _Config:
@@ -109,8 +124,13 @@ class _Config:
                 f"{self.file}: {self.type or 'this'} is an encoder with a decoder; only decoders are known"
             )
         hidden, layers, heads = self.size("hidden"), self.size("layers"), self.size("heads")
+        if heads > hidden:
+            raise ConfigError(f"{self.file}: {heads} attention heads in a hidden width of {hidden}")
         experts = self.optional(0, "num_local_experts", "num_experts", "n_routed_experts")
         intermediate = 4 * hidden if self.implied_width() else self.size("intermediate")
+        shared = int(bool(self.config.get("multi_query")))  # one head of keys for all queries
+        if self.type == "qwen":
+            intermediate //= 2  # the first Qwen writes the widths of gate and up as one
         model = Model(
             name=str(self.config.get("_name_or_path") or Path(self.file).resolve().parent.name),
             hf_id=None,
@@ -118,10 +138,8 @@ class _Config:
             hidden=hidden,
             layers=layers,
             heads=heads,
-            kv_heads=1
-            if self.config.get("multi_query")
-            else self.optional(heads, "num_key_value_heads", "num_kv_heads"),
-            head_dim=self.optional(hidden // heads, "head_dim"),
+            kv_heads=self.optional(shared or heads, "num_key_value_heads", "num_kv_heads", "multi_query_group_num"),
+            head_dim=self.optional(hidden // heads, "head_dim", "kv_channels"),
             intermediate=intermediate,
             vocab=self.size("vocab"),
             tied=bool(self.config.get("tie_word_embeddings", self.type.startswith(_TIED_TYPES))),

@@ -135,8 +135,9 @@ def _view(job: Job, found: Estimate) -> View:
     query = {name: value for name, value in asdict(job).items() if name != "model"} | {"model": job.model.name}
     total = {"low_gib": found.low_gib, "expected_gib": found.expected_gib, "high_gib": found.high_gib}
     rows: list[Row] = [asdict(term) for term in found.terms]
+    where = "on 1 GPU" if job.gpus == 1 else f"on each of {job.gpus} GPUs"
     header = [
-        f"{job.model.name}, {job.method}: {found.expected_gib:.1f} GiB on each of {job.gpus} GPUs"
+        f"{job.model.name}, {job.method}: {found.expected_gib:.1f} GiB {where}"
         f" ({found.low_gib:.1f} to {found.high_gib:.1f}), confidence {found.confidence}"
     ]
     return View(

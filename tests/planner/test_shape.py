@@ -42,8 +42,9 @@ def test_a_config_gives_the_shape_of_the_table(tmp_path: Path) -> None:
         assert getattr(found, field) == getattr(known, field), field
     assert found.params_b == pytest.approx(known.params_b, rel=1e-3)
     assert from_config(tmp_path) == found, "the folder of a config.json will do"
-    told = [estimate(Job(model=model, method="qlora")).expected_gib for model in (found, known)]
-    assert told[0] == pytest.approx(told[1], abs=0.02)
+    told = [estimate(Job(model=model, method="qlora")) for model in (found, known)]
+    assert told[0].expected_gib == pytest.approx(told[1].expected_gib, abs=0.02)
+    assert (told[0].confidence, told[0].reasons) == ("normal", told[1].reasons)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +72,12 @@ def test_the_text_decoder_of_a_multimodal_model_is_read_with_low_confidence(tmp_
     assert any("multimodal" in reason for reason in told.reasons)
 
 
+def test_a_type_that_nobody_knows_lowers_the_confidence(tmp_path: Path) -> None:
+    told = estimate(Job(model=read(tmp_path, LLAMA | {"model_type": "brandnew"}), method="lora"))
+    assert told.confidence == "low"
+    assert "unknown model_type 'brandnew'" in told.reasons[0]
+
+
 def test_older_names_of_sizes_are_read(tmp_path: Path) -> None:
     config = {
         "model_type": "gpt2",
@@ -86,6 +93,18 @@ def test_older_names_of_sizes_are_read(tmp_path: Path) -> None:
     assert found.params_b == pytest.approx(0.1236, rel=0.01)
 
 
+def test_one_head_of_keys_is_read(tmp_path: Path) -> None:
+    sizes = {"hidden_size": 4544, "num_hidden_layers": 32, "num_attention_heads": 71, "vocab_size": 65024}
+    found = read(tmp_path, {"model_type": "falcon", "multi_query": True, "tie_word_embeddings": False, **sizes})
+    assert found.params_b == pytest.approx(find_model("falcon-7b").params_b, rel=1e-3)
+
+
+def test_the_first_qwen_writes_its_width_doubled(tmp_path: Path) -> None:
+    sizes = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "vocab_size": 151936}
+    found = read(tmp_path, {"model_type": "qwen", "intermediate_size": 22016, "kv_channels": 128, **sizes})
+    assert found.params_b == pytest.approx(find_model("qwen-7b").params_b, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("config", "told"),
     [
@@ -93,6 +112,7 @@ def test_older_names_of_sizes_are_read(tmp_path: Path) -> None:
         ("[]", "holds no JSON object"),
         (LLAMA | {"hidden_size": "4096"}, "hidden_size must be a whole number"),
         (LLAMA | {"hidden_size": -1}, "hidden_size must be a whole number"),
+        (LLAMA | {"num_attention_heads": 8192}, "8192 attention heads in a hidden width of 4096"),
         (LLAMA | {"num_hidden_layers": 0}, "lacks num_hidden_layers"),
         ({"model_type": "t5", "is_encoder_decoder": True}, "only decoders are known"),
         ({"model_type": "mamba", "hidden_size": 768, "num_hidden_layers": 24}, "lacks num_attention_heads"),
