@@ -102,14 +102,15 @@ def optimizer(text: str) -> Optimizer:
     return optimizers()[word("optimizer", plain, _OPTIMIZERS)]
 
 
-def targets(words: Iterable[str]) -> tuple[str, ...]:
+def targets(words: str | Iterable[str]) -> tuple[str, ...]:
     """The matrices of a layer that adapters attach to, of q, k, v, o, gate, up, down and head, each once.
 
     Takes `q+v`, `all-linear`, `mlp`, `qkv`, `q_proj`. Modules without a large matrix (norms) count for nothing.
     """
     known = {squash(name): parts for name, parts in _GROUPS.items()}
     found: set[str] = set()
-    for part in (part.strip() for text in words for part in re.split(r"[+,]", text) if part.strip()):
+    texts = (words,) if isinstance(words, str) else words
+    for part in (part.strip() for text in texts for part in re.split(r"[+,]", text) if part.strip()):
         plain = squash(part.lower().removesuffix("_proj"))
         if plain in known:
             found.update(known[plain])

@@ -195,7 +195,7 @@ def test_what_cannot_be_is_told_in_one_line(said: dict[str, Any], told: str) -> 
         ("method", "PEFT-prefixtuning", "prefix"), ("method", "peft-something-new", "other-peft"),
         ("method", "Full-finetuning", "full"), ("quant", "bnb-4bit", "nf4"), ("stack", "unsloth-offload", "unsloth"),
         ("stack", "Axolotl", "axolotl-cce"), ("precision", "16-mixed", "fp16-mixed"), ("attention", "sdpa", "flash"),
-        ("lora_targets", ("q_proj,v_proj",), ("q", "v")),
+        ("lora_targets", ("q_proj,v_proj",), ("q", "v")), ("lora_targets", "q+v", ("q", "v")),
         ("lora_targets", ("qkv+gate_up_proj",), ("q", "k", "v", "gate", "up")),
         ("lora_targets", ("all-linear+lm_head",), ("q", "k", "v", "o", "gate", "up", "down", "head")),
         ("adapter_dtype", "fp16", "bf16"),
