@@ -48,6 +48,19 @@ def test_lomo_of_65b_fits_eight_cards_of_24_gb_as_its_repository_says() -> None:
     assert estimate(lomo).low_gib < 0.94 * 24 < estimate(dataclasses.replace(lomo, method="full")).low_gib
 
 
+@pytest.mark.parametrize(("card_gb", "tokens"), [(8, 2972), (12, 21848), (24, 78475), (48, 191728), (80, 342733)])
+def test_the_longest_context_that_unsloth_publishes_fills_the_card(card_gb: int, tokens: int) -> None:
+    longest = job(
+        method="qlora",
+        stack="unsloth-offload",
+        seq_len=tokens,
+        lora_rank=32,
+        optimizer="adamw8bit",
+        adapter_dtype="fp32",
+    )
+    assert estimate(longest).expected_gib == pytest.approx(card_gb, rel=0.15)
+
+
 def test_adapters_of_lora_are_counted_as_published() -> None:
     """LitGPT prints 4,194,304 trainable parameters for rank 8 on q and v of Llama 2 7B, 6,553,600 of 13B."""
     for model, trainable in (("llama-2-7b", 4_194_304), ("llama-2-13b", 6_553_600)):
@@ -193,7 +206,7 @@ def test_what_cannot_be_is_told_in_one_line(said: dict[str, Any], told: str) -> 
     ("field", "typed", "kept"),
     [
         ("method", "PEFT-prefixtuning", "prefix"), ("method", "peft-something-new", "other-peft"),
-        ("method", "Full-finetuning", "full"), ("quant", "bnb-4bit", "nf4"), ("stack", "unsloth-offload", "unsloth"),
+        ("method", "Full-finetuning", "full"), ("quant", "bnb-4bit", "nf4"), ("stack", "UNSLOTH", "unsloth"),
         ("stack", "Axolotl", "axolotl-cce"), ("precision", "16-mixed", "fp16-mixed"), ("attention", "sdpa", "flash"),
         ("lora_targets", ("q_proj,v_proj",), ("q", "v")), ("lora_targets", "q+v", ("q", "v")),
         ("lora_targets", ("qkv+gate_up_proj",), ("q", "k", "v", "gate", "up")),
