@@ -160,7 +160,7 @@ def test_the_child_dies_with_whoever_started_it(server, say, head, tmp_path, sig
         parent.kill()
 
 
-def wait_for(condition, patience=15.0):
+def wait_for(condition, patience=60.0):
     until = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < until, "waited in vain"
