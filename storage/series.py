@@ -17,7 +17,7 @@ from storage.changes import COMPARED, Pair, compare_all
 from storage.filters import Filters
 from storage.flags import WITHHELD
 from storage.gate_history import reference
-from storage.lake import Lake
+from storage.lake import DECISIVE, Lake
 from storage.reading import shaped
 from storage.visible import END_OF_TIME, with_visible
 
@@ -54,9 +54,11 @@ def history(
     span = asked.hardware(filters)
     models = [gpu.model for gpu in filters.gpus] or None
     source = lake.relation("snapshots", gpus=models, providers=filters.providers or None, since=since, until=until)
+    named = "WHERE provider IN $of" if filters.providers else ""
+    scrapes = f"(SELECT {', '.join(DECISIVE)} FROM {lake.relation('scrapes')} {named})"
     machine = "gpu, form_factor, gpu_count, vram_gib, instance_type, region, country, tier, purchase"
     return lake.query(
-        f"""WITH {with_visible(lake.relation("scrapes"))},
+        f"""WITH {with_visible(scrapes)},
         seen AS (SELECT scrape_id, lead(observed_at) OVER (PARTITION BY provider ORDER BY observed_at) AS next_at
             FROM visible WHERE observed_at BETWEEN $since AND $until),
         rows AS (SELECT provider, offer_key, observed_at, scrape_id, origin, {machine}, currency, price_unit,
@@ -92,7 +94,7 @@ def history(
         withheld=WITHHELD,
         since=since or datetime(1970, 1, 1, tzinfo=UTC),
         until=until or END_OF_TIME,
-        **span.params,
+        **({"of": list(filters.providers)} if filters.providers else {}) | span.params,
     )
 
 

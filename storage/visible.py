@@ -28,11 +28,11 @@ def with_visible(scrapes: str) -> str:
             QUALIFY row_number() OVER (
                 PARTITION BY scrape_id ORDER BY recorded_at DESC, verdict = 'quarantined', verdict) = 1),
         accepted AS (SELECT * FROM judged WHERE verdict IN ({accepted})),
-        standing AS (
+        not_replaced AS (
             SELECT * FROM accepted
             WHERE scrape_id NOT IN (SELECT supersedes FROM accepted WHERE supersedes IS NOT NULL)),
         visible AS (
-            SELECT * FROM standing
+            SELECT * FROM not_replaced
             QUALIFY row_number() OVER (
                 PARTITION BY provider, observed_at ORDER BY recorded_at DESC, scrape_id DESC) = 1)"""
 
@@ -44,6 +44,6 @@ def with_current(scrapes: str) -> str:
     """
     return f"""{with_visible(f"(SELECT * FROM {scrapes} WHERE observed_at <= $as_of)")},
         current AS (
-            SELECT * FROM standing
+            SELECT * FROM not_replaced
             QUALIFY row_number() OVER (
                 PARTITION BY provider ORDER BY observed_at DESC, recorded_at DESC, scrape_id DESC) = 1)"""
