@@ -111,7 +111,7 @@ def _unnamed(table: LedgerTable) -> list[str]:
                     there.discard(unquote(gone["path"]))
     return [
         f"table {table.name}: no log entry names {root / path}; a write that was ended or came second left it "
-        "(`gpufare compact` sweeps it), or a log entry is lost"
+        "(`gpufare compact --sweep` deletes it after seven days), or a log entry is lost"
         for path in sorted(there)
     ]
 
