@@ -1,6 +1,6 @@
 """A year of history: size, time of questions, and the same rows as one Parquet file per scrape, side by side.
 
-`python benchmarks/history.py [NIGHTS ...]` makes a synthetic store for each number of nights (default 182, 365 and 730,
+`python benchmarks/history.py [NIGHTS ...]` makes a synthetic store for each number of nights (default 182, 365 and 730:
 a quarter of an hour): 40 providers, 700 offers each, 3 % of prices and 5 % of stocks move a day.
 Nothing is asserted. The prices are random; they are no market prices.
 """
@@ -31,7 +31,7 @@ from storage.compaction import compact
 from storage.filters import Filters, Gpu
 from storage.lake import Lake
 from storage.query import offers
-from storage.series import diff
+from storage.series import diff, history
 
 PROVIDERS, OFFERS = 40, 700
 NAMES = [slug for slug, known in providers().items() if not known.listings and known.status == "active"][:PROVIDERS]
@@ -41,6 +41,7 @@ CARDS_SOLD = 16
 """of one provider: a hyperscaler sells some twenty, most others fewer"""
 AVAILABILITY = np.array(["available", "limited", "sold_out", "unknown"])
 SEED = 20261201
+GROWING = ("mb", "compact_s", "year_s", "as_of_s", "history_s", "diff_s", "append_s")
 
 
 class World:
@@ -167,6 +168,11 @@ def fill(store: Path, plain: Path, count: int) -> tuple[float, int]:
     return time.perf_counter() - began, len(scrapes) * OFFERS
 
 
+def sold_by(card: int) -> int:
+    """The first provider that sells a card."""
+    return int(np.flatnonzero(World().card == card)[0]) // OFFERS
+
+
 def put(lake: Lake, month: str, rows: list[pa.Table]) -> None:
     """The nights of one month in some few files, as they would lie after a while."""
     for part, first in enumerate(range(0, len(rows), len(rows) // 2 + 1)):
@@ -218,6 +224,7 @@ def bench(count: int) -> dict[str, float]:
         last = list(nights(count))[-1] + timedelta(hours=1)
         middle = list(nights(count))[count // 2] + timedelta(hours=1)
         h = Filters(gpus=(Gpu("GPU02"),))
+        one = Filters(gpus=h.gpus, providers=(NAMES[sold_by(2)],))
         year = """SELECT observed_at::DATE AS day, min(usd_per_gpu_hour) FROM {} WHERE gpu = 'GPU02'
             AND availability <> 'sold_out' GROUP BY day ORDER BY day"""
         raw = duckdb.connect()
@@ -232,6 +239,8 @@ def bench(count: int) -> dict[str, float]:
             "plain_year_s": timed(lambda: raw.sql(year.format(glob)).fetchall(), 1),
             "as_of_s": timed(lambda: offers(lake, Filters(), now=last, as_of=middle, limit=50).table),
             "as_of_gpu_s": timed(lambda: offers(lake, h, now=last, as_of=middle).table),
+            "history_s": timed(lambda: history(lake, h)),
+            "history_one_s": timed(lambda: history(lake, one)),
             "diff_s": timed(lambda: diff(lake, middle.date(), (middle + timedelta(days=1)).date())),
         }
         night = World()
@@ -255,11 +264,12 @@ def main(counts: list[int]) -> None:
         print(f"  one GPU's lowest, by day   {f['year_s']:8.3f} s")
         print(f"    one file for each scrape {f['plain_year_s']:8.3f} s    {f['plain_year_s'] / f['year_s']:6.1f} x")
         print(f"  as of a day, cheapest 50   {f['as_of_s']:8.3f} s    of one GPU {f['as_of_gpu_s']:.3f} s")
+        print(f"  steps of one GPU           {f['history_s']:8.3f} s    at one provider {f['history_one_s']:.3f} s")
         print(f"  diff of two days           {f['diff_s']:8.3f} s")
         print(f"  appending a night          {f['append_s']:8.2f} s    {f['append_s'] / f['append_empty_s']:6.2f} x")
     first, *others = known
     for count in others:
-        growth = {name: known[count][name] / known[first][name] for name in ("mb", "year_s", "as_of_s", "diff_s")}
+        growth = {name: known[count][name] / known[first][name] for name in GROWING}
         told = ", ".join(f"{name.removesuffix('_s')} {ratio:.2f} x" for name, ratio in growth.items())
         print(f"{count / first:.2f} x the nights: {told}")
 
