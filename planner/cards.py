@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from schemas.gpu_table import Gpu, gpu_models, rows_by_model
+from schemas.messages import Said, said
 from schemas.training import SAME_SIZE, Technique, method_support, usable_gib
 
 Certainty = Literal["holds", "likely"]
@@ -83,7 +84,7 @@ class Fit:
     certainty: Certainty
     link: int
     micro_batch: int | None
-    notes: tuple[str, ...]
+    notes: tuple[Said, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +92,7 @@ class Judged:
     """A shape with its fit, or with every reason that speaks against it."""
 
     fit: Fit | None
-    reasons: tuple[str, ...]
+    reasons: tuple[Said, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +101,7 @@ class Proposal:
 
     card: Gpu
     fit: Fit
-    why: str
+    why: Said
 
 
 def judge(shape: Shape, demand: Demand) -> Judged:
@@ -108,26 +109,27 @@ def judge(shape: Shape, demand: Demand) -> Judged:
     if (count := _whole(shape.gpu_count)) is None:
         return Judged(fit=None, reasons=(_no_count(shape.gpu_count),))
     if shape.gpu is None:
-        return Judged(fit=None, reasons=("card not known",))
+        return Judged(fit=None, reasons=(said("why.no_card"),))
     if shape.vram_gib is None:
-        return Judged(fit=None, reasons=("memory of the card not known",))
+        return Judged(fit=None, reasons=(said("why.no_vram"),))
     rows = rows_meant(shape.gpu, shape.form_factor, shape.vram_gib)
-    reasons, notes = _formats(rows, demand), []
+    reasons = _formats(rows, demand)
+    notes: list[Said] = []
     support, note = _support(rows, demand)
     reasons += support
     usable = usable_gib(shape.gpu, shape.vram_gib)
     need = demand.need_of(count)
     if need is None:
-        reasons.append(f"the job cannot be spread over {count} GPUs")
+        reasons.append(said("why.not_spread", count=count))
     elif need.expected_gib > usable:
-        reasons.append(f"too little memory: {need.expected_gib:.1f} GiB needed, {usable:.1f} usable on each GPU")
+        reasons.append(said("why.too_little", need=need.expected_gib, usable=usable))
     elif demand.sure and need.high_gib > usable:
-        reasons.append(f"too little memory to be sure: up to {need.high_gib:.1f} GiB, {usable:.1f} usable on each GPU")
+        reasons.append(said("why.too_little_to_be_sure", need=need.high_gib, usable=usable))
     if reasons or need is None:
         return Judged(fit=None, reasons=tuple(reasons))
     link, words = link_of(rows, count, shape.interconnect)
     if need.high_gib > usable:
-        notes.append(f"may not hold: up to {need.high_gib:.1f} GiB, {usable:.1f} usable")
+        notes.append(said("why.may_not_hold", need=need.high_gib, usable=usable))
     notes += [text for text in (note, words) if text]
     fit = Fit(
         gpu_count=count,
@@ -144,7 +146,7 @@ def judge(shape: Shape, demand: Demand) -> Judged:
 
 def proposals(
     demand: Demand, sizes: Sequence[int] = NODE_SIZES, cards: Iterable[Gpu] | None = None
-) -> tuple[list[Proposal], list[tuple[Gpu, tuple[str, ...]]]]:
+) -> tuple[list[Proposal], list[tuple[Gpu, tuple[Said, ...]]]]:
     """For each card the smallest node that holds the job, best first; and the cards left out, each with its reasons.
 
     A single card comes before a node, for nothing has to pass between GPUs; of nodes, those whose GPUs are all joined
@@ -153,7 +155,7 @@ def proposals(
     """
     found, left_out = [], []
     for card in cards if cards is not None else (row for row in gpu_models() if row.segment != "mobile"):
-        reasons: tuple[str, ...] = ()
+        reasons: tuple[Said, ...] = ()
         for size in sizes:
             shape = Shape(gpu=card.gpu, form_factor=card.form_factor, vram_gib=card.vram_gib, gpu_count=size)
             judged = judge(shape, demand)
@@ -175,7 +177,7 @@ def rows_meant(gpu: str, form_factor: str | None, vram_gib: float) -> tuple[Gpu,
     return tuple(row for row in formed if abs(row.vram_gib - vram_gib) <= SAME_SIZE * row.vram_gib) or formed
 
 
-def link_of(rows: Sequence[Gpu], count: int, interconnect: str | None = None) -> tuple[int, str | None]:
+def link_of(rows: Sequence[Gpu], count: int, interconnect: str | None = None) -> tuple[int, Said | None]:
     """How the GPUs of one node reach each other, and that in words; the offer's own words go before those of the card.
 
     Modules (SXM, OAM) and accelerators with a link of their own are joined all to all; bridges join pairs of cards,
@@ -183,19 +185,15 @@ def link_of(rows: Sequence[Gpu], count: int, interconnect: str | None = None) ->
     """
     if count == 1:
         return ONE_GPU, None
-    said = (interconnect or "").casefold()
-    if any(name in said for name in ("nvlink", "nvswitch", "xgmi", "infinity fabric")) and "no nvlink" not in said:
-        return LINKED, f"GPUs joined by {interconnect}, as the provider says"
+    words = (interconnect or "").casefold()
+    if any(name in words for name in ("nvlink", "nvswitch", "xgmi", "infinity fabric")) and "no nvlink" not in words:
+        return LINKED, said("why.linked_as_told", links=str(interconnect))
     links = {_link_of_card(row) for row in rows} or {SLOW}
     names = " or ".join(dict.fromkeys(row.interconnect or "?" for row in rows)) or "?"
     if len(links) > 1:
-        return max(links), f"which link joins the GPUs is not told: {names}"
+        return max(links), said("why.link_not_told", links=names)
     (link,) = links
-    return link, {
-        LINKED: f"GPUs joined by {names}",
-        BRIDGED: f"GPUs joined in pairs at most, where a bridge is fitted ({names})",
-        SLOW: f"GPUs reach each other by PCIe or a network ({names}): sharded training is slower",
-    }[link]
+    return link, said({LINKED: "why.linked", BRIDGED: "why.bridged", SLOW: "why.pcie"}[link], links=names)
 
 
 def _link_of_card(row: Gpu) -> int:
@@ -211,37 +209,38 @@ def _whole(count: float | None) -> int | None:
     return int(count) if count is not None and count >= 1 and count == int(count) else None
 
 
-def _no_count(count: float | None) -> str:
+def _no_count(count: float | None) -> Said:
     if count is None:
-        return "number of GPUs not known"
-    return "a share of a GPU" if count < 1 else f"not a whole number of GPUs: {count:g}"
+        return said("why.no_count")
+    return said("why.share") if count < 1 else said("why.not_whole", count=count)
 
 
-def _formats(rows: Sequence[Gpu], demand: Demand) -> list[str]:
+def _formats(rows: Sequence[Gpu], demand: Demand) -> list[Said]:
     reasons = []
     for name in demand.formats:
         words = {getattr(row, name) for row in rows}
-        kinds = ", ".join(dict.fromkeys(_generation(row) for row in rows))
+        kinds = ", ".join(dict.fromkeys(_generation(row) for row in rows)) or "?"
         if "no" in words:
-            reasons.append(f"no {name.upper()}: {kinds}")
+            reasons.append(said("why.no_format", format=name.upper(), cards=kinds))
         elif words != {"yes"}:
-            reasons.append(f"{name.upper()} not known: {kinds or 'not in gpus.csv'}")
+            reasons.append(said("why.format_not_known", format=name.upper(), cards=kinds))
     return reasons
 
 
-def _support(rows: Sequence[Gpu], demand: Demand) -> tuple[list[str], str | None]:
+def _support(rows: Sequence[Gpu], demand: Demand) -> tuple[list[Said], Said | None]:
     """Reasons against the method on this card, and what is to be known where it is only partly supported."""
     note = None
+    name = demand.technique or said("why.this_method")
     for vendor, architecture in dict.fromkeys((row.vendor, row.architecture) for row in rows):
         known = method_support(vendor, architecture, demand.technique) if demand.technique else None
-        name = demand.technique or "this method"
         if known is None:
-            return [f"no known support for {name} on {architecture}"], None
+            return [said("why.support_not_known", method=name, architecture=architecture)], None
         if known.support == "no":
-            return [f"{name} is not supported on {architecture}" + (f": {known.note}" if known.note else "")], None
+            return [_noted(said("why.not_supported", method=name, architecture=architecture), known.note)], None
         if known.support == "partial" or vendor != "nvidia":
-            note = f"{name} on {architecture}: {known.support}" + (f", {known.note}" if known.note else "")
-    return ([], note) if rows else (["card not in gpus.csv"], None)
+            text = said(f"why.support_{known.support}", method=name, architecture=architecture)
+            note = _noted(text, known.note)
+    return ([], note) if rows else ([said("why.not_in_table")], None)
 
 
 def _generation(row: Gpu) -> str:
@@ -252,7 +251,12 @@ def _generation(row: Gpu) -> str:
     )
 
 
-def _why(fit: Fit) -> str:
+def _noted(text: Said, note: str | None) -> Said:
+    """A text, and what the table of facts notes beside it."""
+    return text if note is None else said("why.noted", text=text, note=note)
+
+
+def _why(fit: Fit) -> Said:
     if fit.link == ONE_GPU:
-        return "one card holds it: nothing has to pass between GPUs"
-    return f"{fit.gpu_count} GPUs on one node hold it, no fewer do; {fit.notes[-1]}"
+        return said("why.one_card")
+    return said("why.node", count=fit.gpu_count, link=fit.notes[-1])

@@ -11,6 +11,7 @@ from typing import Any
 from planner.cards import BRIDGED, Demand, Fit, Judged, Shape, judge
 from planner.interruption import break_even_rate
 from planner.job_cost import INTERRUPTIBLE, JobCost, Rate, Work, interval_between_saves, job_cost, one_run, terms_of
+from schemas.messages import Said, said
 from schemas.providers import providers
 
 Offer = Mapping[str, Any]
@@ -39,7 +40,7 @@ class Choice:
     interruption: str | None
     price_ratio: float | None
     break_even_rate: float | None
-    notes: tuple[str, ...]
+    notes: tuple[Said, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,7 @@ class LeftOut:
     """An offer that is not in the answer, or stands behind the best although its hour is cheaper; with every reason."""
 
     offer: Offer
-    reasons: tuple[str, ...]
+    reasons: tuple[Said | str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +113,7 @@ def _smallest_nodes(choices: list[Choice]) -> tuple[list[Choice], list[LeftOut]]
         kind = (*_group(choice)[:1], *(row[name] for name in CARD))
         count, least = smallest.setdefault(kind, (choice.fit.gpu_count, total))
         if choice.fit.gpu_count > count and least is not None and (total is None or total >= least):
-            reason = f"more GPUs than needed: {count} of them {'holds' if count == 1 else 'hold'} the job for no more"
+            reason = said("why.one_would_do") if count == 1 else said("why.fewer_would_do", count=count)
             larger.append(LeftOut(offer=row, reasons=(reason,)))
         else:
             kept.append(choice)
@@ -138,46 +139,50 @@ def _worth_until(work: Work, price_ratio: float) -> float | None:
     return break_even_rate(one_run(work, 0.0), price_ratio, lambda run: interval_between_saves(work, run))
 
 
-def _reasons(row: Offer, in_stock: bool) -> list[str]:
+def _reasons(row: Offer, in_stock: bool) -> list[Said]:
     """Everything but the card that speaks against an offer."""
+    reasons = []
     sold_from = row["min_gpu_count"]
-    checks = (
-        (row["stale"], f"stale: {row['age_s'] / 3600:.0f} h old, past the provider's window"),
-        (row["availability"] == "sold_out", "sold out"),
-        (in_stock and row["availability"] == "unknown", "stock unknown"),
-        (row["usd_per_hour"] is None, "no price"),
-        (row["kind"] == "serverless", "serverless: no machine of your own"),
-        (row["purchase"] not in PLANNED, f"{row['purchase'].replace('_', ' ')}: {_commitment(row)}"),
-        (
-            sold_from is not None and (row["gpu_count"] or 0) < sold_from,
-            f"sold from {sold_from} GPUs on",
-        ),
-    )
-    return [reason for against, reason in checks if against]
+    if row["stale"]:
+        reasons.append(said("why.stale", hours=row["age_s"] / 3600))
+    if row["availability"] == "sold_out":
+        reasons.append(said("why.sold_out"))
+    if in_stock and row["availability"] == "unknown":
+        reasons.append(said("why.stock_not_known"))
+    if row["usd_per_hour"] is None:
+        reasons.append(said("why.no_price"))
+    if row["kind"] == "serverless":
+        reasons.append(said("why.serverless"))
+    if row["purchase"] not in PLANNED:
+        reasons.append(_commitment(row))
+    if sold_from is not None and (row["gpu_count"] or 0) < sold_from:
+        reasons.append(said("why.sold_from", count=sold_from))
+    return reasons
 
 
-def _commitment(row: Offer) -> str:
+def _commitment(row: Offer) -> Said:
+    kind = row["purchase"].replace("_", " ")
     if row["term_months"] is not None:
-        return f"a commitment of {row['term_months']} months"
-    return "not to be had by the hour"
+        return said("why.committed", purchase=kind, months=row["term_months"])
+    return said("why.not_by_the_hour", purchase=kind)
 
 
-def _notes(row: Offer) -> list[str]:
+def _notes(row: Offer) -> list[Said]:
     notes = _when_taken_back(row["provider"]) if row["purchase"] in INTERRUPTIBLE else []
     if row["availability"] not in IN_STOCK:
-        notes.append("nobody tells whether it is in stock")
+        notes.append(said("why.stock_not_told"))
     if row["region"] is None and row["country"] is None:
-        notes.append("nobody tells where it stands")
+        notes.append(said("why.place_not_told"))
     return notes
 
 
-def _when_taken_back(provider: str) -> list[str]:
+def _when_taken_back(provider: str) -> list[Said]:
     """What the provider tells of the end of interruptible capacity."""
     known = providers().get(provider)
     notice, disk = (known.fact(name) if known else None for name in ("interruption_notice_s", "interruption_disk"))
     return [
-        "notice before it is taken back not known" if notice is None else f"taken back {notice} s after a notice",
-        "what becomes of the disk then is not known" if disk is None else f"then {disk}",
+        said("why.notice_not_known") if notice is None else said("why.notice", seconds=notice),
+        said("why.disk_then_not_known") if disk is None else said("why.disk_then", disk=disk),
     ]
 
 
@@ -199,18 +204,18 @@ def _group(choice: Choice) -> tuple[bool, bool]:
     return choice.offer["availability"] not in IN_STOCK, choice.fit.link >= BRIDGED
 
 
-def _why_behind(choice: Choice, best: Choice) -> tuple[str, ...]:
+def _why_behind(choice: Choice, best: Choice) -> tuple[Said, ...]:
     (unsure, slow), (best_unsure, best_slow) = _group(choice), _group(best)
     reasons = []
     if unsure and not best_unsure:
-        reasons.append("stock unknown: stands behind what is in stock")
+        reasons.append(said("why.behind_what_is_in_stock"))
     if slow and not best_slow:
-        reasons.append(f"PCIe node not preferred: {choice.fit.notes[-1]}")
+        reasons.append(said("why.behind_linked_nodes", link=choice.fit.notes[-1]))
     mine, least = choice.cost.total.expected, best.cost.total.expected
     if mine is None:
-        reasons.append("the job would not end at such a rate of interruptions")
+        reasons.append(said("why.would_not_end"))
     elif least is not None and mine >= least:
-        reasons.append(f"the whole job costs more: {mine:.2f} USD in the place of {least:.2f}")
+        reasons.append(said("why.dearer", mine=mine, least=least))
     return tuple(reasons)
 
 

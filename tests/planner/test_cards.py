@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -39,6 +40,10 @@ def demand(gib: float, **given: Any) -> Demand:
     return Demand(**({"need_of": needs(gib, **shape), "technique": "lora", "formats": ("bf16",)} | given))
 
 
+def english(texts: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(str(text) for text in texts)
+
+
 def shape(gpu: str | None, vram_gib: float | None, count: float | None = 1, **given: Any) -> Shape:
     return Shape(**({"gpu": gpu, "form_factor": None, "vram_gib": vram_gib, "gpu_count": count} | given))
 
@@ -67,7 +72,7 @@ def test_a_card_holds_what_fits_into_its_usable_memory() -> None:
     assert judge(shape("H100", 80), demand(75.1)).fit is not None
     judged = judge(shape("H100", 80), demand(75.3))
     assert judged.fit is None
-    assert judged.reasons == ("too little memory: 75.3 GiB needed, 75.2 usable on each GPU",)
+    assert english(judged.reasons) == ("too little memory: 75.3 GiB needed, 75.2 usable on each GPU",)
 
 
 def test_A3_headroom_is_told_in_percent_of_what_is_usable() -> None:
@@ -81,12 +86,12 @@ def test_A3_what_may_not_hold_says_so() -> None:
     fit = judge(shape("H100", 80), demand(60, width=0.5)).fit
     assert fit is not None
     assert fit.certainty == "likely"
-    assert "may not hold: up to 90.0 GiB, 75.2 usable" in fit.notes
+    assert "may not hold: up to 90.0 GiB, 75.2 usable" in english(fit.notes)
 
 
 def test_A3_who_wants_to_be_sure_asks_for_the_high_estimate() -> None:
     judged = judge(shape("H100", 80), demand(60, width=0.5, sure=True))
-    assert judged.reasons == ("too little memory to be sure: up to 90.0 GiB, 75.2 usable on each GPU",)
+    assert english(judged.reasons) == ("too little memory to be sure: up to 90.0 GiB, 75.2 usable on each GPU",)
     assert judge(shape("H100", 80), demand(50, width=0.5, sure=True)).fit is not None
 
 
@@ -114,7 +119,7 @@ def test_the_largest_micro_batch_is_asked_for_the_usable_memory() -> None:
     ],
 )
 def test_what_is_not_known_is_no_fit_and_says_why(given: Any, reason: str) -> None:
-    assert judge(shape(*given), demand(1)).reasons == (reason,)
+    assert english(judge(shape(*given), demand(1)).reasons) == (reason,)
 
 
 # ---- number formats and methods
@@ -124,23 +129,23 @@ def test_what_is_not_known_is_no_fit_and_says_why(given: Any, reason: str) -> No
 def test_A5_cards_without_bf16_are_not_offered_for_it(gpu: str, vram: float) -> None:
     judged = judge(shape(gpu, vram), demand(1))
     assert judged.fit is None
-    assert any(reason.startswith("no BF16: ") for reason in judged.reasons)
+    assert any(reason.startswith("no BF16: ") for reason in english(judged.reasons))
     assert judge(shape(gpu, vram), demand(1, formats=())).fit is not None
 
 
 def test_A5_the_reason_names_the_generation() -> None:
-    assert judge(shape("V100", 32), demand(1)).reasons == ("no BF16: Volta, compute capability 7.0",)
+    assert english(judge(shape("V100", 32), demand(1)).reasons) == ("no BF16: Volta, compute capability 7.0",)
 
 
 def test_A5_fp8_begins_with_ada_and_hopper() -> None:
     fp8 = demand(1, formats=("fp8",))
-    assert judge(shape("A100", 80), fp8).reasons == ("no FP8: Ampere, compute capability 8.0",)
+    assert english(judge(shape("A100", 80), fp8).reasons) == ("no FP8: Ampere, compute capability 8.0",)
     assert judge(shape("H100", 80), fp8).fit is not None
     assert judge(shape("L4", 24), fp8).fit is not None
 
 
 def test_A5_every_reason_is_told() -> None:
-    reasons = judge(shape("V100", 16), demand(100)).reasons
+    reasons = english(judge(shape("V100", 16), demand(100)).reasons)
     assert len(reasons) == 2
 
 
@@ -180,9 +185,9 @@ def test_A24_other_makers_cards_say_which_methods_are_known(
     judged = judge(shape(gpu, vram), demand(1, technique=technique, formats=()))
     assert (judged.fit is not None) is (support in {"yes", "partial"})
     if judged.fit is not None:
-        assert any(support in note for note in judged.fit.notes)
+        assert any(support in note for note in english(judged.fit.notes))
     else:
-        assert any(technique in reason for reason in judged.reasons)
+        assert any(technique in reason for reason in english(judged.reasons))
 
 
 def test_A24_every_row_of_the_table_is_of_known_architectures_and_has_a_source() -> None:
@@ -199,7 +204,7 @@ def test_A24_every_row_of_the_table_is_of_known_architectures_and_has_a_source()
 
 def test_a_way_of_training_without_a_name_in_the_table_is_not_known_to_work() -> None:
     judged = judge(shape("H100", 80), demand(1, technique=None))
-    assert judged.reasons == ("no known support for this method on Hopper",)
+    assert english(judged.reasons) == ("no known support for this method on Hopper",)
 
 
 # ---- nodes
@@ -241,7 +246,7 @@ def test_A4_a_single_card_goes_before_a_node() -> None:
     counts = [proposal.fit.gpu_count for proposal in found]
     assert counts[0] == 1
     assert 1 not in counts[counts.index(2) :]
-    assert found[0].why == "one card holds it: nothing has to pass between GPUs"
+    assert str(found[0].why) == "one card holds it: nothing has to pass between GPUs"
 
 
 def test_A4_a_job_too_big_for_a_card_gets_the_smallest_node_with_links_first_and_says_why() -> None:
@@ -252,11 +257,11 @@ def test_A4_a_job_too_big_for_a_card_gets_the_smallest_node_with_links_first_and
     assert {LINKED, BRIDGED, SLOW} <= set(links)
     h100 = {(p.card.form_factor, p.card.vram_gib): p for p in found if p.card.gpu == "H100"}
     assert h100["SXM", 80].fit.gpu_count == 8  # four of them have 301 usable GiB
-    assert "NVLink" in h100["SXM", 80].why
+    assert "NVLink" in str(h100["SXM", 80].why)
     b300 = [p for p in found if p.card.gpu == "B300"]
     assert {p.fit.gpu_count for p in b300} == {2}
     pcie = next(p for p in found if p.card.gpu == "RTX PRO 6000")
-    assert "PCIe" in pcie.why
+    assert "PCIe" in str(pcie.why)
     assert found.index(h100["SXM", 80]) < found.index(h100["PCIe", 80]) < found.index(pcie)
 
 
@@ -264,7 +269,7 @@ def test_A4_what_cannot_be_spread_gets_no_node() -> None:
     found, left_out = proposals(demand(100, need_of=lambda gpus: Need(100, 100, 100) if gpus == 1 else None))
     assert all(proposal.fit.gpu_count == 1 for proposal in found)
     small = {card.gpu: reasons for card, reasons in left_out}
-    assert small["L4"] == ("the job cannot be spread over 8 GPUs",)
+    assert english(small["L4"]) == ("the job cannot be spread over 8 GPUs",)
 
 
 def test_consumer_cards_are_proposed_where_they_hold_the_job() -> None:
@@ -278,4 +283,4 @@ def test_A5_every_card_is_proposed_or_left_out_with_a_reason() -> None:
     everything = [row for row in gpu_models() if row.segment != "mobile"]
     assert len(found) + len(left_out) == len(everything)
     assert all(reasons for _, reasons in left_out)
-    assert any("no BF16" in reasons[0] for card, reasons in left_out if card.gpu == "V100")
+    assert any("no BF16" in str(reasons[0]) for card, reasons in left_out if card.gpu == "V100")

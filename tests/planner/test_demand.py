@@ -81,7 +81,7 @@ def test_A4_a_full_run_of_a_70b_model_takes_a_node_with_links() -> None:
     assert found
     assert all(proposal.fit.gpu_count > 1 for proposal in found)
     assert found[0].fit.link == LINKED
-    assert "no fewer do" in found[0].why
+    assert "no fewer do" in str(found[0].why)
     assert any(card.gpu == "RTX 4090" for card, _ in left_out)
 
 
