@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from schemas.providers import providers
@@ -16,6 +16,9 @@ from storage.lake import Lake
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+INSTANT = timedelta(microseconds=1)
+"""the finest step of an instant in the store"""
 
 
 def pending(lake: Lake, provider: str | None = None) -> list[Scrape]:
@@ -74,22 +77,51 @@ def changes_of(lake: Lake, scrape: Scrape, offers: pa.Table, *, recorded_at: dat
     """The changes that an accepted scrape brings, to be stored before its verdict; None where it brings none.
 
     That is: it was not accepted, nothing was accepted before it, or something later was (then it only fills history).
-    What others kept is no earlier look of ours: the first scrape after an import is not compared with it.
+    A scrape that takes the place of another of the same instant takes its changes away with it: so what moved since the
+    instant before is told anew, and for the newest one also what is read otherwise now. What others kept is no earlier
+    look of ours: the first scrape after an import is not compared with it.
     """
     if scrape.verdict not in ACCEPTED:
         return None
-    newest = lake.last_accepted(scrape.provider)
-    if (
-        newest is None
-        or newest.observed_at > scrape.observed_at
-        or (newest.origin == "import") != (scrape.origin == "import")
-    ):
+    compared = [
+        previous
+        for previous in _before(lake, scrape.provider, scrape.observed_at)
+        if (previous.origin == "import") == (scrape.origin == "import")
+    ]
+    if not compared:
         return None
     facts = providers().get(scrape.provider)
     if facts is None:
         raise StoreError(f"no facts about provider {scrape.provider}; add it to providers.toml, then try again")
-    before = reference(lake, scrape.provider)
-    return compare(before, offers, previous_scrape=newest, scrape=scrape, provider=facts, recorded_at=recorded_at)
+    import pyarrow as pa
+
+    return pa.concat_tables(
+        compare(
+            reference(lake, scrape.provider, before=previous.observed_at + INSTANT),
+            offers,
+            previous_scrape=previous,
+            # Restated or not, the market moved between two instants.
+            scrape=scrape if previous.observed_at == scrape.observed_at else replace(scrape, supersedes=None),
+            provider=facts,
+            recorded_at=recorded_at,
+        )
+        for previous in compared
+    )
+
+
+def _before(lake: Lake, provider: str, at: datetime) -> list[Scrape]:
+    """The visible scrapes that one of the instant is compared with: the newest, where it is older; else the one before
+    the instant and the one of the instant itself, the latter only where it is the newest. Empty for a scrape that only
+    fills history.
+    """
+    newest = lake.last_accepted(provider)
+    if newest is None or newest.observed_at < at:
+        return [] if newest is None else [newest]
+    displaced = lake.last_accepted(provider, before=at + INSTANT)
+    if displaced is None or displaced.observed_at < at:
+        return []
+    earlier = lake.last_accepted(provider, before=at)
+    return [*([earlier] if earlier else []), *([displaced] if newest.observed_at == at else [])]
 
 
 def _pending(lake: Lake, provider: str, scrape_id: str | None) -> Scrape:

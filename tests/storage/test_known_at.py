@@ -7,7 +7,9 @@ from datetime import date
 
 import pytest
 
+from storage.filters import Filters
 from storage.health import status, unmapped
+from storage.news import changes
 from storage.series import diff
 from storage.views import sql
 
@@ -69,3 +71,39 @@ def test_C2_unmapped_words_as_of_a_day_and_as_believed_then(world, lake):
     assert [u.words for u in unmapped(lake, as_of=world.at(1, 5))] == ["Zeta"]
     assert [u.words for u in unmapped(lake, known_at=world.at(1, 5))] == ["Zeta"]
     assert unmapped(lake, as_of=world.at(1, 1)) == []
+
+
+def moves(lake, **when):
+    """Day, cause, old and new price of every change that a reader sees."""
+    rows = changes(lake, Filters(purchase=()), all=True, **when).table.to_pylist()
+    return sorted((row["observed_at"].day, row["cause"], row["old"], row["new"]) for row in rows)
+
+
+def test_C2_the_same_night_taken_once_more_keeps_what_moved_in_it(world, lake):
+    for day, price in ((1, "2"), (2, "3")):
+        world.put(lake, day, world.offer(1, price))
+    before = moves(lake)
+    assert before == [(2, "market", "2", "3")]
+    for again in ("again", "and again"):
+        world.put(lake, 2, world.offer(1, "3"), scrape_id=again, recorded_at=world.at(4))
+        assert moves(lake) == before
+    world.put(lake, 3, world.offer(1, "4"))
+    assert moves(lake) == [*before, (3, "market", "3", "4")]
+
+
+def test_C2_restated_nights_keep_what_moved_in_them(world, lake):
+    """As a replay does it, oldest first; only of the newest night it is told what is read otherwise."""
+    for day, price in ((1, "2"), (2, "3"), (3, "4")):
+        world.put(lake, day, world.offer(1, price))
+    believed = moves(lake)
+    for day, price in ((1, "12"), (2, "13"), (3, "14")):
+        fixed = {"scrape_id": f"fix-{day}", "supersedes": f"hyperbolic-{day}", "recorded_at": world.at(9, day)}
+        world.put(lake, day, world.offer(1, price), **fixed)
+    assert moves(lake) == [(2, "market", "12", "13"), (3, "correction", "4", "14"), (3, "market", "13", "14")]
+    assert moves(lake, known_at=world.at(8)) == believed == [(2, "market", "2", "3"), (3, "market", "3", "4")]
+
+
+def test_a_night_that_fills_history_moves_nothing(world, lake):
+    for day, price in ((1, "2"), (3, "4"), (2, "3")):
+        world.put(lake, day, world.offer(1, price))
+    assert moves(lake) == [(3, "market", "2", "4")]
