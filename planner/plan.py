@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -71,13 +71,20 @@ class Plan:
 
 
 def plan(
-    offers: Iterable[Offer], demand: Demand, work: Work, *, in_stock: bool = False, rate: Rate | None = None
+    offers: Iterable[Offer],
+    demand: Demand,
+    work: Work,
+    *,
+    in_stock: bool = False,
+    rate: Rate | None = None,
+    why_not: Callable[[Offer], Sequence[Said | str]] = lambda row: (),
 ) -> Plan:
     """Where the job can run and what it costs there, and why every other offer is left out.
 
     offers: rows of `storage.query.offers`, asked for without `disk_gib` (the disk is priced here) and without
     `in_stock`, for what is not given cannot be explained. in_stock: leave out what may not be to be had. rate: of
-    interruptions, where somebody knows better than the assumption.
+    interruptions, where somebody knows better than the assumption. why_not: what else speaks against an offer, such as
+    what the reader asked for; an offer that is not asked for still tells its on-demand price.
 
     Order: offers in stock before those whose stock nobody tells; one GPU, or GPUs joined by a fast link, before nodes
     with bridges or PCIe, where hours would not hold; then the expected cost of the whole job. Stale and sold-out
@@ -94,7 +101,7 @@ def plan(
         if shape not in fits:
             fits[shape] = judge(shape, demand)
         judged = fits[shape]
-        reasons = [*_reasons(row, in_stock), *judged.reasons]
+        reasons = [*_reasons(row, in_stock), *why_not(row), *judged.reasons]
         if reasons or judged.fit is None:
             left_out.append(LeftOut(offer=row, reasons=tuple(reasons)))
         else:

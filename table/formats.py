@@ -30,6 +30,9 @@ def lines(view: View, format: str, terminal: Terminal | None = None) -> Iterator
     match format:
         case "table":
             yield from render(view, terminal or Terminal())
+            for part in view.parts:
+                yield "\n"
+                yield from render(part, terminal or Terminal())
         case "json":
             yield from _json(view)
         case "jsonl":
@@ -38,6 +41,9 @@ def lines(view: View, format: str, terminal: Terminal | None = None) -> Iterator
             yield from _csv(view)
         case "markdown":
             yield from _markdown(view)
+            for part in view.parts:
+                yield "\n"
+                yield from _markdown(part)
         case _:
             raise ValueError(f"{format} is no text format")
 

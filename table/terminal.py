@@ -74,7 +74,9 @@ def cells(rows: Sequence[Row], columns: Sequence[Shown]) -> list[list[str]]:
 
 
 def _pointed(texts: list[str]) -> list[str]:
-    behind = [len(text) - text.index(".") if "." in text else 0 for text in texts]
+    # Some languages write 1.234,50: the last sign of the two is the point.
+    points = [max(text.rfind("."), text.rfind(",")) for text in texts]
+    behind = [len(text) - point if point >= 0 else 0 for text, point in zip(texts, points, strict=True)]
     most = max(behind, default=0)
     return [text + " " * (most - part) for text, part in zip(texts, behind, strict=True)]
 

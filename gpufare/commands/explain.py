@@ -34,7 +34,7 @@ def explained(view: View, lake: Lake, filters: Filters, answer: OffersAnswer, kn
     best = first[0]["usd_per_gpu_hour"] if first else None
     kept_out = [
         {**row, "reasons": reasons}
-        for row in [*rows.rows, *_withheld(lake, filters, answer, known_at)]
+        for row in [*rows.rows, *withheld(lake, filters, answer.as_of, known_at)]
         if (reasons := why_not(row, filters)) and _cheaper(row, best)
     ]
     kept_out.sort(key=lambda row: (row["usd_per_gpu_hour"] is None, row["usd_per_gpu_hour"], row["offer_key"]))
@@ -56,16 +56,14 @@ def _cheaper(row: Row, best: Any) -> bool:
     return best is None or (price is not None and price < best)
 
 
-def _withheld(
-    lake: Lake, filters: Filters, answer: OffersAnswer, known_at: datetime | None
-) -> Iterable[dict[str, Any]]:
+def withheld(lake: Lake, filters: Filters, as_of: datetime, known_at: datetime | None) -> Iterable[dict[str, Any]]:
     """Rows that the gate holds back, of the cards in question."""
     from storage.flags import WITHHELD
     from storage.query import current
     from table.view import rows_of
 
     models = {gpu.model for gpu in filters.gpus}
-    for scrape in current(lake, answer.as_of, known_at):
+    for scrape in current(lake, as_of, known_at):
         for row in rows_of(lake.snapshot(scrape.scrape_id)):
             if WITHHELD in (row["flags"] or ()) and (not models or row["gpu"] in models):
                 yield {**row, "age_s": scrape.age_s, "stale": scrape.stale}

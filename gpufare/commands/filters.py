@@ -52,7 +52,7 @@ def _many(name: str, metavar: str, help: str, known: Callable[[], list[str]] | N
     return click.option(name, multiple=True, metavar=metavar, help=help, shell_complete=complete)
 
 
-MACHINE: tuple[Option, ...] = (
+OWN_MACHINE: tuple[Option, ...] = (
     _many("--gpu", "GPU[:N]", "As the argument: H100, h100-sxm, a100-80gb, H100:8.", gpu_models),
     click.option("--count", metavar="RANGE", help="GPUs of one offer: 8, 1..4, 2.., 1/8."),
     _many("--provider", "NAMES", "Only these providers.", provider_names),
@@ -61,9 +61,12 @@ MACHINE: tuple[Option, ...] = (
     _many("--continent", "NAMES", "EU, NA, AS, ... or their names.", lambda: list(args.CONTINENTS)),
     _many("--purchase", "KINDS", "on-demand, spot, bid, reserved, capacity-block, queued; any.", _purchases),
     _many("--tier", "NAMES", "Class of service in the provider's words."),
+)
+MACHINE: tuple[Option, ...] = (
+    *OWN_MACHINE,
     click.option("--fractional", is_flag=True, help="Let shares of a GPU through --count."),
 )
-HARDWARE: tuple[Option, ...] = (
+OWN_HARDWARE: tuple[Option, ...] = (
     click.option("--vram", metavar="RANGE", help="GiB of one GPU: 24.., ..80, 40..48, 80."),
     click.option("--total-vram", metavar="RANGE", help="GiB of all GPUs of an offer together."),
     click.option("--max-price", metavar="USD", help="At most so much for one GPU-hour."),
@@ -81,8 +84,11 @@ HARDWARE: tuple[Option, ...] = (
         "ssh, docker, jupyter, persistent-disk: only providers of which it is known.",
         lambda: list(HAS),
     ),
-    click.option("--serverless", is_flag=True, help="Let in what runs functions or models, not a machine of your own."),
     click.option("--direct", is_flag=True, help="No resellers: whoever owns the machine."),
+)
+HARDWARE: tuple[Option, ...] = (
+    *OWN_HARDWARE,
+    click.option("--serverless", is_flag=True, help="Let in what runs functions or models, not a machine of your own."),
 )
 
 
