@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "record": ("run", "a live scrape saved as a recording, secrets removed", "Run"),
     "import": ("imports", "history that others kept, into the same tables", "Run"),
     "export": ("exports", "catalogues that gpuhunt and SkyPilot read; CSV and Parquet by day", "Run"),
+    "publish": ("publish", "the static site: table, GPUs, providers, changes, status, data", "Run"),
     "enable": ("access", "opt into a provider whose terms restrict collection", "Run"),
     "disable": ("access", "take an opt-in back", "Run"),
     "review": ("care", "decide on quarantined scrapes", "Care"),

@@ -159,7 +159,7 @@ def export_days(
             result.kept_back[scrape.provider] += scrape.offers - scrape.withheld
     with replacing(folder) as draft:
         for day, ids in days.items():
-            table = _of_scrapes(lake, ids)
+            table = of_scrapes(lake, ids)
             path = draft / (f"offers-{day}.csv" if format == "csv" else f"day={day}/offers.parquet")
             path.parent.mkdir(parents=True, exist_ok=True)
             view = View("offers", table, [], result.as_of, sample=result.sample)
@@ -174,7 +174,8 @@ def export_days(
     return result
 
 
-def _of_scrapes(lake: Lake, ids: list[str]) -> pa.Table:
+def of_scrapes(lake: Lake, ids: list[str]) -> pa.Table:
+    """All columns of the rows that these scrapes brought, without those that the gate holds back."""
     names = ", ".join(f'"{name}"' for name in columns(Offer))
     return lake.query(
         f"""SELECT {names} FROM {lake.relation("snapshots", scrape_ids=ids)}
