@@ -50,7 +50,7 @@ lint: $(STAMP) ## ruff, mypy, import-linter
 bench: $(STAMP) ## ratios of time and size; prints, fails nothing
 	@for bench in benchmarks/*.py; do echo "== $$bench"; $(BIN)/python $$bench; done
 
-chaos: $(STAMP) ## kills and faults over real stores, counted; 9 minutes (CHAOS="--minutes 2 --seed 7")
+chaos: $(STAMP) ## kills and faults over real stores, counted; 8 minutes (CHAOS="--minutes 2 --seed 7")
 	@$(BIN)/python tests/chaos.py $(CHAOS)
 
 docs: $(STAMP) ## write the generated tables into the READMEs

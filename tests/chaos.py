@@ -115,7 +115,7 @@ def run(stores: Stores, seed: int, until: float) -> list[Fault]:
 def main() -> int:
     """Cases until the time is over, or the one that is asked for; print the count."""
     wish = argparse.ArgumentParser(description=__doc__)
-    wish.add_argument("--minutes", type=float, default=9)
+    wish.add_argument("--minutes", type=float, default=8)
     wish.add_argument("--seed", type=int, default=20261201)
     wish.add_argument("--case", type=int, help="one case alone, by the number that a wrong one is told with")
     given = wish.parse_args()

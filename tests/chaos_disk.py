@@ -89,7 +89,7 @@ def refused(
         limited()
         try:
             job.over(store)
-        except StoreError as error:
+        except (StoreError, OSError) as error:  # the command line tells either in one line
             return str(error)
         return ""
 

@@ -6,6 +6,7 @@ import csv
 import gc
 import importlib.util
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -49,8 +50,8 @@ from storage.verify import verify
 ROOT = Path(__file__).resolve().parent.parent
 PROVIDER, FIRST, SECOND = "hyperbolic", "2026-11-29-night", "2026-11-30-night"
 DECEMBER = datetime(2026, 12, 5, tzinfo=UTC)
-NIGHTS = range(1, 7)
-NEXT = 7
+NIGHTS = range(1, 6)
+NEXT = 6
 EVERY = Filters(purchase=())
 # Another run of the same command has other ids and another clock.
 ITS_OWN = {"scrape_id", "previous_scrape_id", "change_id", "recorded_at", "duration_s", "age_s", "rate_age_days"}
@@ -218,7 +219,7 @@ class Crawls:
         self.reports = dict(zip(recordings, reports, strict=True))
 
     def copy(self, report: CrawlReport, workdir: Path, recording: Path) -> CrawlReport:
-        shutil.copytree(report.raw_path.parent, workdir, dirs_exist_ok=True)
+        shutil.copytree(report.raw_path.parent, workdir, dirs_exist_ok=True, copy_function=os.link)
         mine = {"raw_path": workdir / report.raw_path.name, "log_path": workdir / report.log_path.name}
         return replace(report, **mine, har_path=recording)
 
