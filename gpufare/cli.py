@@ -11,15 +11,21 @@ import contextlib
 import importlib
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from table.view import View
 
 # Command: (module, what it does, heading). The help of a command stands in its module.
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "demo": ("run", "the nightly job on two recorded nights, offline, into ./demo", "Run"),
     "refresh": ("run", "scrape all providers, or those named", "Run"),
+    "serve": ("web", "REST, MCP and a published site on this machine", "Run"),
+    "mcp": ("web", "the questions as tools for an assistant, over standard input and output", "Run"),
     "schedule": ("serve", "serve the flows on this machine by their cadence", "Run"),
     "record": ("run", "a live scrape saved as a recording, secrets removed", "Run"),
     "import": ("imports", "history that others kept, into the same tables", "Run"),
@@ -57,12 +63,17 @@ class UsageFault(click.UsageError):
     """Wrong use: one line, exit code 2."""
 
 
+class NotThere(UsageFault):
+    """Wrong use: what was named is not in the store."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Options that every command shares."""
+    """Options that every command shares. `receive` takes the answer in the place of standard output (REST, MCP)."""
 
     data: str
     debug: bool
+    receive: Callable[[View], None] | None = None
 
 
 class Commands(click.Group):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpufare import args
-from gpufare.cli import UsageFault, settings
+from gpufare.cli import NotThere, UsageFault, settings
 from gpufare.commands.options import Output, emit, examples, first_rows, limit_option, output_options, zone_option
 from gpufare.commands.times import Times, as_of_option, known_at_option, times
 from table.cells import UNKNOWN, age, duration, instant, plain, safe, text_of
@@ -110,7 +110,7 @@ def _key(lake: Lake, text: str) -> str:
         )
     from gpufare.commands.filters import distinct
 
-    raise args.unknown("offer", text, distinct(lake, "offer_key"), "gpufare offers -o json")
+    raise NotThere(args.unknown("offer", text, distinct(lake, "offer_key"), "gpufare offers -o json").message)
 
 
 def _last_seen(lake: Lake, key: str, when: Times) -> dict[str, Any]:
@@ -133,11 +133,11 @@ def _last_seen(lake: Lake, key: str, when: Times) -> dict[str, Any]:
         as_of=when.as_of or END_OF_TIME,
     )
     if not rows.num_rows and (when.as_of or when.known_at):
-        raise UsageFault(
+        raise NotThere(
             f"offer {key!r} stood in no accepted snapshot then; `gpufare history --offer {key}` tells when"
         )
     if not rows.num_rows:
-        raise UsageFault(f"offer {key!r} stands in no accepted snapshot; see `gpufare review`")
+        raise NotThere(f"offer {key!r} stands in no accepted snapshot; see `gpufare review`")
     return dict(rows_of(rows)[0])
 
 
