@@ -150,7 +150,7 @@ def proposals(
     """For each card the smallest node that holds the job, best first; and the cards left out, each with its reasons.
 
     A single card comes before a node, for nothing has to pass between GPUs; of nodes, those whose GPUs are all joined
-    by a fast link come first, then bridged pairs, then PCIe; then fewer GPUs, then less memory left over. `sizes`:
+    by a fast link come first, then bridged pairs, then PCIe; then fewer GPUs, less memory left over, fewer notes. `sizes`:
     numbers of GPUs on one node, ascending; `cards`: default all of gpus.csv that do not sit in laptops.
     """
     found, left_out = [], []
@@ -165,7 +165,9 @@ def proposals(
             reasons = judged.reasons
         else:
             left_out.append((card, reasons))
-    found.sort(key=lambda p: (p.fit.link, p.fit.gpu_count, p.fit.usable_gib, p.card.gpu, p.card.variant))
+    found.sort(
+        key=lambda p: (p.fit.link, p.fit.gpu_count, p.fit.usable_gib, len(p.fit.notes), p.card.gpu, p.card.variant)
+    )
     return found, left_out
 
 

@@ -1,6 +1,6 @@
 """What the program says to people, in each language: messages/<language>.toml, a text for each key.
 
-A key is the path of tables to a text, such as `fit.header`. `{name}` stands for a value; numbers are written as the
+A key is the path of tables to a text, such as `fit.assumed`. `{name}` stands for a value; numbers are written as the
 language writes them, and `{gib:0.0}` gives the pattern (Unicode TR 35, as Babel reads it). Every language has the same
 keys and placeholders: a test holds it. Codes that programs read (keys of JSON, columns of CSV) are no messages.
 """

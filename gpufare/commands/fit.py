@@ -1,7 +1,8 @@
-"""`fit`: how much memory a fine-tuning job takes on each GPU, term by term; many jobs from a CSV file."""
+"""`fit`: what a fine-tuning job takes, which cards hold it, where to rent one, and what the whole job costs there."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,115 +10,243 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpufare.cli import UsageFault, complain
-from gpufare.commands.options import Output, completion, emit, examples, output_options
+from gpufare import args
+from gpufare.cli import UsageFault, complain, settings
+from gpufare.commands import fit_options as read
+from gpufare.commands.filters import OWN_HARDWARE, OWN_MACHINE, build
+from gpufare.commands.options import Output, emit, examples, limit_option, most_rows, output_options
 from table.view import Row, Shown, View, column
 
 if TYPE_CHECKING:
+    from gpufare.commands.fit_offers import Found
+    from planner.cards import Demand
     from planner.fit import Estimate, Job
-    from schemas.models import Model
+    from planner.job_cost import Rate, Work
+    from schemas.messages import Messages
+    from storage.lake import Lake
 
-
-def _model_names() -> list[str]:
-    from schemas.models import models
-
-    return list(models())
-
-
-def _method_names() -> list[str]:
-    from schemas.methods import methods
-
-    return list(methods())
-
-
-def _stack_names() -> list[str]:
-    from schemas.stacks import stacks
-
-    return list(stacks())
+MOST_CARDS = 15
+WORK = ("hours", "minutes", "runs", "disk", "egress", "stopped_hours", "checkpoint_every", "rate")
+JOB = (
+    "method", "seq_len", "micro_batch", "lengths", "precision", "quant", "optimizer", "no_checkpointing", "attention",
+    "stack", "lora_rank", "lora_targets", "adapter_dtype", "node_gpus", "sharding",
+)  # fmt: skip
 
 
 @click.command(
     "fit",
     epilog=examples(
         "fit --model 8b --method qlora",
-        "fit --model llama-3.1-70b --method lora --seq 4096 --gpus 8 --sharding fsdp",
-        "fit --model 7b --method full --optimizer adamw8bit --stack hf-liger -o json",
-        "fit --config ./my-model/config.json --method qlora --batch 4",
+        "fit --model llama-3.1-70b --method qlora --hours 6 --in-stock",
+        "fit --model 8b --method lora --runs 10 --minutes 20 --disk 200 --egress 50 --explain",
+        "fit --model 8b --method qlora --hours 24 --purchase spot --checkpoint-every 15m --rate 0.05",
+        "fit --model llama-3.1-70b --method lora --seq 4096 --gpus 8 --sharding fsdp --country US",
+        "fit --model 7b --method full --optimizer adamw8bit --stack hf-liger --plot --lang vi",
+        "fit --config ./my-model/config.json --method qlora --batch 4 -o json",
+        "fit --matrix --model 8b,70b --method lora,qlora",
         "fit --from-csv jobs.csv -o jsonl",
     ),
 )
-@click.option(
-    "--model", metavar="NAME", help="llama-3.1-8b, Qwen/Qwen2.5-7B, 8b ...", shell_complete=completion(_model_names)
-)
-@click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="A model's config.json instead.")
-@click.option(
-    "--method", metavar="NAME", help="full, lora, qlora, dora, prefix ...", shell_complete=completion(_method_names)
-)
-@click.option("--seq", "seq_len", type=int, metavar="TOKENS", help="Tokens of one text.  [default: 2048]")
-@click.option("--batch", "micro_batch", type=int, metavar="N", help="Texts in one micro batch.  [default: 1]")
-@click.option("--lengths", metavar="even|mixed", help="Are all texts as long as --seq, or is that the longest?")
-@click.option("--precision", metavar="NAME", help="bf16, fp16, mixed, fp32.  [default: bf16]")
-@click.option("--quant", metavar="NAME", help="Of frozen weights: nf4, nf4-dq, int8, gptq-int4 ...")
-@click.option("--optimizer", metavar="NAME", help="adamw, adamw8bit, adafactor, lion, sgd.  [default: adamw]")
-@click.option("--no-checkpointing", is_flag=True, help="Keep all activations instead of computing them again.")
-@click.option("--attention", metavar="NAME", help="flash (also sdpa) or eager.  [default: flash]")
-@click.option(
-    "--stack",
-    metavar="NAME",
-    help="hf, hf-liger, axolotl, unsloth, litgpt, torchtune ...",
-    shell_complete=completion(_stack_names),
-)
-@click.option("--rank", "lora_rank", type=int, metavar="R", help="Of the adapters.  [default: 16]")
-@click.option("--targets", "lora_targets", metavar="NAMES", help="all-linear, q+v, qkv+mlp ...  [default: all-linear]")
-@click.option("--adapter-dtype", metavar="NAME", help="bf16 or fp32; else as the stack does.")
-@click.option("--gpus", type=int, metavar="N", help="GPUs that share the job.  [default: 1]")
-@click.option("--sharding", metavar="NAME", help="ddp, zero-1, zero-2, zero-3, fsdp.")
+@read.with_options(*read.JOB, *read.WORK, *OWN_MACHINE, *OWN_HARDWARE)
+@click.option("--sure", is_flag=True, help="Let the high estimate fit as well, not only the expected one.")
+@click.option("--explain", is_flag=True, help="Every cheaper offer and every card that was left out, and why.")
+@click.option("--plot", is_flag=True, help="Memory as bars.")
+@click.option("--matrix", is_flag=True, help="Models by methods: how many of each card they take.")
 @click.option("--from-csv", "file", type=click.Path(path_type=Path), metavar="FILE", help="A job in each row instead.")
+@limit_option
+@click.option("--as-of", metavar="TIME", help="Offers as they stood then: a day, a time, yesterday, 90d.")
+@click.option("--known-at", metavar="TIME", help="What was believed then; corrections came later.")
+@read.lang_option
 @output_options
-def fit_command(*, model: str | None, config: Path | None, file: Path | None, out: Output, **said: Any) -> None:
-    """Memory of a fine-tuning job on each GPU, in GiB: low, expected, high, and what it is made of.
+@click.pass_context
+def fit_command(
+    ctx: click.Context,
+    /,
+    *,
+    model: str | None,
+    config: Path | None,
+    file: Path | None,
+    sure: bool,
+    explain: bool,
+    plot: bool,
+    matrix: bool,
+    limit: int | None,
+    as_of: str | None,
+    known_at: str | None,
+    lang: str | None,
+    out: Output,
+    **said: Any,
+) -> None:
+    """Memory of a fine-tuning job, the cards that hold it, and where it costs least.
 
-    `low` is the leanest software that may run it, `high` the hungriest; --stack narrows the range. With --from-csv each
-    row of the file is a job, under the column names model_key, method, seq_len, micro_batch and more; a row that is no
-    job is answered with `error` and nulls in its place, and the exit code is then 1.
+    Memory is told for each GPU in GiB, low, expected and high: `low` is the leanest software that may run the job,
+    `high` the hungriest; --stack narrows the range. With --hours (or --minutes) come the offers that hold it: in stock
+    before unknown, GPUs that are joined before those that are not, then by the cost of the whole job. Hours count alike
+    on every card: ask once for each speed. On demand, spot and bid are shown unless --purchase says otherwise.
+
+    With --from-csv each row of the file is a job, under the column names model_key, method, seq_len, micro_batch and
+    more; a row that is no job is answered with `error` and nulls in its place, and the exit code is then 1.
     """
-    given = {name: value for name, value in said.items() if value is not None and value is not False}
+    given = {name: said[name] for name in JOB if said[name] is not None and said[name] is not False}
+    work_said = {name: said[name] for name in WORK}
+    asked = {name: value for name, value in said.items() if name not in JOB and name not in WORK}
+    words = read.words_of(lang)
     if file is not None:
-        if model or config or given:
+        if model or config or given or matrix or any(value is not None for value in work_said.values()):
             raise UsageFault("--from-csv takes every setting from the file; leave the other options out")
         _answer_file(file, out)
         return
-    job = job_of(_model_of(model, config), given)
-    emit(_view(job, _estimated(job)), out)
+    if matrix:
+        if config is not None or any(value is not None for value in work_said.values()):
+            raise UsageFault("--matrix takes --model and --method, each a list; not --config or the time of a run")
+        from gpufare.commands.fit_matrix import matrix_view
+
+        emit(matrix_view(words, model, given, asked, sure=sure, now=datetime.now(UTC)), out)
+        return
+    job = read.job_of(read.model_of(model, config), given)
+    work, rate = read.work_of(**work_said), read.rate_of(work_said["rate"])
+    found = _estimated(job)
+    lake = _store(ctx)
+    now = datetime.now(UTC) if lake is None else lake.clock(datetime.now(UTC))
+    moments = [args.moment(text, now, end_of_day=True) if text else None for text in (as_of, known_at)]
+    answer = _Answer(words, job, found, given, work, rate, asked, sure, explain, now, moments[0], moments[1])
+    view = (
+        answer.memory(lake, plot, limit, out) if work is None or lake is None else answer.offers(lake, plot, limit, out)
+    )
+    if lake is None:
+        view = dataclasses.replace(view, notes=[*view.notes, words.say("fit.no_store", path=settings(ctx).data)])
+    emit(view, out)
 
 
-def job_of(model: Model, given: dict[str, Any]) -> Job:
-    """The job that options describe. Raises UsageFault for a word that is none, or for what cannot be."""
-    from planner.fit import Job, JobError
+@dataclasses.dataclass(frozen=True)
+class _Answer:
+    """One question with everything that was said of it, answered with or without offers."""
 
-    if "method" not in given:
-        raise UsageFault("say how: --method full, lora or qlora")
-    fields = {name: value for name, value in given.items() if name not in {"no_checkpointing", "lora_targets"}}
-    if "lora_targets" in given:
-        fields["lora_targets"] = (given["lora_targets"],)
+    words: Messages
+    job: Job
+    found: Estimate
+    given: dict[str, Any]
+    work: Work | None
+    rate: Rate | None
+    asked: dict[str, Any]
+    sure: bool
+    explain: bool
+    now: datetime
+    as_of: datetime | None
+    known_at: datetime | None
+
+    @property
+    def demand(self) -> Demand:
+        from planner.demand import demand_of
+
+        return demand_of(self.job, sure=self.sure)
+
+    def memory(self, lake: Lake | None, plot: bool, limit: int | None, out: Output) -> View:
+        """Terms of memory, and the cards that hold the job."""
+        from gpufare.commands import fit_memory as shows
+        from planner.cards import proposals
+        from planner.job_cost import Work
+
+        words, demand = self.words, self.demand
+        plain = dataclasses.replace(demand, batch_of=None)
+        cards, left_out = proposals(
+            plain, read.sizes_of(self.given.get("node_gpus"), self.asked), read.cards_of(self.asked)
+        )
+        most = MOST_CARDS if limit is None and most_rows(limit, out) is not None else limit
+        kept = cards if most is None else cards[:most]
+        batch_of = demand.batch_of or (lambda usable, gpus: None)
+        batches = [batch_of(one.fit.usable_gib, one.fit.gpu_count) for one in kept]
+        # An hour: only the price of one is asked for here.
+        made = None if lake is None else self._find(lake, plain, Work(run_s=3600)).plan
+        rows = shows.card_rows(kept, batches, made)
+        view = shows.memory_view(words, self.job, self.found, self.now, plot=plot)
+        parts = [shows.cards_view(words, kept, rows, self.now, len(cards))]
+        extra: dict[str, Any] = {**view.extra, "cards": rows}
+        if self.explain:
+            parts.append(shows.left_out_cards(words, left_out, self.now))
+            extra["explain"] = {"cards": shows.cards_told(left_out)}
+        return dataclasses.replace(
+            view,
+            header=shows.header(words, self.job, self.found, self.given),
+            extra=extra,
+            parts=parts,
+            sample=lake is not None and lake.origin != "live",
+        )
+
+    def offers(self, lake: Lake, plot: bool, limit: int | None, out: Output) -> View:
+        """The offers that hold the job, by its whole cost."""
+        from gpufare.commands import fit_memory as memory
+        from gpufare.commands import fit_offers as shows
+        from planner.cards import proposals
+
+        words, demand, work = self.words, self.demand, self.work
+        if work is None:
+            raise TypeError("no work")
+        plain = dataclasses.replace(demand, batch_of=None)
+        found = self._find(lake, plain, work)
+        most = most_rows(limit, out)
+        kept = found.plan.choices if most is None else found.plan.choices[:most]
+        batch_of = demand.batch_of or (lambda usable, gpus: None)
+        rows = shows.rows_of(kept, [batch_of(one.fit.usable_gib, one.fit.gpu_count) for one in kept])
+        moments = {"as_of": self.as_of, "known_at": self.known_at}
+        query = {
+            **memory.query_of(self.job), **shows.work_query(work, self.rate), **found.filters.described(),
+            "sure": self.sure, **{name: value for name, value in moments.items() if value is not None},
+        }  # fmt: skip
+        view = shows.offers_view(
+            words,
+            found,
+            rows,
+            work=work,
+            query=query,
+            header=memory.header(words, self.job, self.found, self.given),
+            usual_purchase=not self.asked["purchase"],
+            most=most,
+        )
+        terms = memory.memory_view(words, self.job, self.found, found.answer.as_of, plot=plot)
+        extra: dict[str, Any] = {**view.extra, **terms.extra, "terms": terms.data}
+        parts = [terms] if plot else []
+        if self.explain:
+            cheaper = found.plan.cheaper()
+            _, left_out = proposals(
+                plain, read.sizes_of(self.given.get("node_gpus"), self.asked), read.cards_of(self.asked)
+            )
+            parts += [
+                shows.left_out_view(words, cheaper, found.answer.as_of, most),
+                memory.left_out_cards(words, left_out, found.answer.as_of),
+            ]
+            extra["explain"] = {**shows.cheaper_told(cheaper), "cards": memory.cards_told(left_out)}
+        reasons = [] if plot else [words.tell(reason) for reason in self.found.reasons]
+        return dataclasses.replace(view, extra=extra, parts=parts, notes=[*view.notes, *reasons])
+
+    def _find(self, lake: Lake, demand: Demand, work: Work) -> Found:
+        from gpufare.commands.fit_offers import find
+        from planner.plan import PLANNED
+
+        filters = build(lake, **self.asked, usual_purchase=PLANNED)
+        if "node_gpus" in self.given:
+            filters = dataclasses.replace(filters, counts=(self.given["node_gpus"], self.given["node_gpus"]))
+        return find(
+            lake,
+            demand,
+            work,
+            filters,
+            rate=self.rate,
+            now=self.now,
+            as_of=self.as_of,
+            known_at=self.known_at,
+            explain=self.explain,
+        )
+
+
+def _store(ctx: click.Context) -> Lake | None:
+    from storage.errors import NoStore
+    from storage.lake import Lake
+
     try:
-        return Job(model=model, checkpointing="no_checkpointing" not in given, **fields)
-    except JobError as error:
-        raise UsageFault(str(error)) from None
-
-
-def _model_of(model: str | None, config: Path | None) -> Model:
-    from planner.shape import ConfigError, from_config
-    from schemas.models import UnknownModel, find_model
-
-    if (model is None) == (config is None):
-        raise UsageFault("name one model: --model 8b, or --config FILE")
-    try:
-        return find_model(model) if model is not None else from_config(str(config))
-    except (UnknownModel, ConfigError) as error:
-        raise UsageFault(str(error)) from None
-    except OSError as error:
-        raise UsageFault(f"{config}: {error.strerror}") from None
+        return Lake.open(settings(ctx).data)
+    except NoStore:
+        return None
 
 
 def _estimated(job: Job) -> Estimate:
@@ -127,37 +256,6 @@ def _estimated(job: Job) -> Estimate:
         return estimate(job)
     except Refused as error:
         raise click.ClickException(str(error)) from None
-
-
-def _view(job: Job, found: Estimate) -> View:
-    from dataclasses import asdict
-
-    query = {name: value for name, value in asdict(job).items() if name != "model"} | {"model": job.model.name}
-    total = {"low_gib": found.low_gib, "expected_gib": found.expected_gib, "high_gib": found.high_gib}
-    rows: list[Row] = [asdict(term) for term in found.terms]
-    where = "on 1 GPU" if job.gpus == 1 else f"on each of {job.gpus} GPUs"
-    header = [
-        f"{job.model.name}, {job.method}: {found.expected_gib:.1f} GiB {where}"
-        f" ({found.low_gib:.1f} to {found.high_gib:.1f}), confidence {found.confidence}"
-    ]
-    return View(
-        "fit",
-        rows,
-        [column("name", heading="TERM"), *_figures(), column("source", drop=1)],
-        datetime.now(UTC),
-        query,
-        {"rows": len(rows)},
-        {"estimate": {**total, "confidence": found.confidence, "reasons": list(found.reasons)}},
-        header=header,
-        notes=found.reasons,
-    )
-
-
-def _figures() -> list[Shown]:
-    def shown(heading: str, name: str) -> Shown:
-        return Shown(heading, lambda row: "?" if row[name] is None else f"{row[name]:.2f}", "right", name=name)
-
-    return [shown("LOW GiB", "low_gib"), shown("EXPECTED GiB", "expected_gib"), shown("HIGH GiB", "high_gib")]
 
 
 def _answer_file(file: Path, out: Output) -> None:
@@ -182,6 +280,13 @@ def _answer_file(file: Path, out: Output) -> None:
         first = f"row {failed[0]['row']}: {failed[0]['error']}"
         complain(f"{len(failed)} of {len(rows)} rows have no estimate; the first is {first}")
         click.get_current_context().exit(1)
+
+
+def _figures() -> list[Shown]:
+    def shown(heading: str, name: str) -> Shown:
+        return Shown(heading, lambda row: "?" if row[name] is None else f"{row[name]:.2f}", "right", name=name)
+
+    return [shown("LOW GiB", "low_gib"), shown("EXPECTED GiB", "expected_gib"), shown("HIGH GiB", "high_gib")]
 
 
 def _file_rows(lines: Any) -> Iterator[Row]:

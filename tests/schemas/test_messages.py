@@ -29,7 +29,7 @@ HELLO = Messages(
 def in_code() -> tuple[set[str], set[str]]:
     """Keys that stand in code as they are, and beginnings of keys that code ends with a value."""
     topics = "|".join({key.partition(".")[0] for key in messages("en").texts})
-    pattern = re.compile(rf"""["'`]((?:{topics})\.[a-z0-9_.]+)([{{$]?)""")
+    pattern = re.compile(rf"""["'`]((?:{topics})\.[a-z0-9_.]*)([{{$]?)""")
     found = [
         match.groups()
         for folder in CODE
