@@ -2,7 +2,8 @@
 
 Each fault falls on a copy of a store. Afterwards `verify` must call it whole, or name what is damaged and what mends
 it; every answer must be that of an undisturbed store (or be refused with one line), and after the next run of the same
-command the store must hold all that was accepted. Ends with a count by kind and phase; exit 1 where one is wrong.
+command the store must hold all that was accepted. Ends with a count by kind and phase; exit 1 where one is wrong, or
+where the time was too short for 200 kills, 30 each of refresh, compact, replay and import.
 
 A killed command is a real process over a real store. It is forked from one that has loaded everything and opened
 nothing, so that a fault costs its own work and no start of an interpreter.
