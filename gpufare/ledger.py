@@ -337,6 +337,8 @@ class Ledger:
                 raise args.unknown("filter", name, [word for word in known if word != "usual_purchase"])
         said = {name: value for name, value in filters.items() if value is not None}
         texts = {name: _texts(value, isinstance(known[name], tuple)) for name, value in said.items()}
+        if "disk" in texts:
+            texts["disk"] = args.number("disk", texts["disk"])
         return build(self._lake, gpus, usual_purchase=usual_purchase, **texts)
 
     def _given(self, table: pa.Table, arrow: bool) -> pd.DataFrame | pa.Table:

@@ -75,3 +75,11 @@ def test_figures_and_the_rows_behind_them(live: Path) -> None:
     assert set(offers["state"].to_pylist()) == {"observed"}
     with pytest.raises(ValueError, match="did you mean day"):
         ledger.history("V100", every="dya")
+
+
+def test_A21_a_disk_is_counted_in(live: Path) -> None:
+    ledger = Ledger(str(live))
+    plain, with_disk = (ledger.offers("H100", provider="lambda", disk=disk) for disk in (None, 200))
+    assert len(plain) == len(with_disk)
+    with pytest.raises(ValueError, match="number from 0 up"):
+        ledger.offers("H100", disk=-1)
