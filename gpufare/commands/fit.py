@@ -109,10 +109,11 @@ def fit_command(
     lake = _store(ctx)
     now = datetime.now(UTC) if lake is None else lake.clock(datetime.now(UTC))
     moments = [args.moment(text, now, end_of_day=True) if text else None for text in (as_of, known_at)]
-    answer = _Answer(words, job, found, given, work, rate, asked, sure, explain, now, moments[0], moments[1])
-    view = (
-        answer.memory(lake, plot, limit, out) if work is None or lake is None else answer.offers(lake, plot, limit, out)
-    )
+    answer = _Answer(words, job, found, given, rate, asked, sure, explain, now, moments[0], moments[1])
+    if work is None or lake is None:
+        view = answer.memory(lake, plot, limit, out)
+    else:
+        view = answer.offers(lake, work, plot, limit, out)
     if lake is None:
         view = dataclasses.replace(view, notes=[*view.notes, words.say("fit.no_store", path=settings(ctx).data)])
     emit(view, out)
@@ -126,7 +127,6 @@ class _Answer:
     job: Job
     found: Estimate
     given: dict[str, Any]
-    work: Work | None
     rate: Rate | None
     asked: dict[str, Any]
     sure: bool
@@ -173,15 +173,13 @@ class _Answer:
             sample=lake is not None and lake.origin != "live",
         )
 
-    def offers(self, lake: Lake, plot: bool, limit: int | None, out: Output) -> View:
+    def offers(self, lake: Lake, work: Work, plot: bool, limit: int | None, out: Output) -> View:
         """The offers that hold the job, by its whole cost."""
         from gpufare.commands import fit_memory as memory
         from gpufare.commands import fit_offers as shows
         from planner.cards import proposals
 
-        words, demand, work = self.words, self.demand, self.work
-        if work is None:
-            raise TypeError("no work")
+        words, demand = self.words, self.demand
         plain = dataclasses.replace(demand, batch_of=None)
         found = self._find(lake, plain, work)
         most = most_rows(limit, out)

@@ -120,7 +120,7 @@ def _count(card: Gpu) -> Shown:
     def text(row: Row) -> str:
         return "-" if row[name] is None else f"{row[name]}{_mark(row[f'{name}_certainty'])}"
 
-    return Shown(f"{card.gpu} {card.vram_gib:g}", text, "right", name=name)
+    return Shown(f"{card.gpu} {card.form_factor or ''} {card.vram_gib:g}".replace("  ", " "), text, "right", name=name)
 
 
 def _mark(certainty: str) -> str:

@@ -223,7 +223,10 @@ def _break_even(words: Messages, row: Row) -> str:
 
 def work_line(words: Messages, work: Work) -> str:
     """The work in one line: runs and their time, disk, egress, time stopped, saves."""
-    parts = [words.say("fit.work.runs", runs=work.runs, minutes=work.run_s / 60)]
+    if work.run_s < 3600:
+        parts = [words.say("fit.work.runs_of_minutes", runs=work.runs, minutes=work.run_s / 60)]
+    else:
+        parts = [words.say("fit.work.runs_of_hours", runs=work.runs, hours=work.run_s / 3600)]
     if work.storage_gib:
         parts.append(words.say("fit.work.disk", gib=work.storage_gib))
     if work.egress_gib:
@@ -280,7 +283,7 @@ def left_out_view(words: Messages, cheaper: Sequence[LeftOut], now: datetime, mo
 
 def cheaper_told(cheaper: Sequence[LeftOut]) -> dict[str, Any]:
     """The same for machines, and how often each kind of reason was given."""
-    kinds = Counter(str(reason).partition(":")[0] for one in cheaper for reason in one.reasons)
+    kinds = Counter(_kind(reason) for one in cheaper for reason in one.reasons)
     return {
         "cheaper": [
             {**{name: one.offer[name] for name in BRIEF}, "reasons": [str(reason) for reason in one.reasons]}
@@ -288,6 +291,11 @@ def cheaper_told(cheaper: Sequence[LeftOut]) -> dict[str, Any]:
         ],
         "cheaper_by": dict(kinds.most_common()),
     }
+
+
+def _kind(reason: Said | str) -> str:
+    """What kind of reason it is: its name in the catalogue, or the words before the first colon."""
+    return reason.partition(":")[0] if isinstance(reason, str) else reason.key.rpartition(".")[2]
 
 
 def work_query(work: Work, rate: Rate | None) -> dict[str, Any]:

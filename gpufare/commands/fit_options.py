@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Option = Callable[[Callable[..., None]], Callable[..., None]]
 SECONDS = {"s": 1, "m": 60, "h": 3600}
 NEVER = "never"
+MOST = 1_000_000
 
 
 def model_names() -> list[str]:
@@ -80,17 +81,42 @@ JOB: tuple[Option, ...] = (
     click.option("--gpus", "node_gpus", type=int, metavar="N", help="GPUs that share the job.  [default: the fewest]"),
     click.option("--sharding", metavar="NAME", help="ddp, zero-1, zero-2, zero-3, fsdp.  [default on a node: fsdp]"),
 )
+
+
+def _from_0(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """A number from 0 to MOST: no NaN, which compares with nothing, and no infinity."""
+    if value is not None and not 0 <= value <= MOST:
+        raise click.BadParameter(f"{value:g} is not from 0 to {MOST:,}")
+    return value
+
+
+def _above_0(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """A number above 0, up to MOST."""
+    if value is not None and not 0 < value <= MOST:
+        raise click.BadParameter(f"{value:g} is not above 0 and up to {MOST:,}")
+    return value
+
+
 WORK: tuple[Option, ...] = (
-    click.option("--hours", type=click.FloatRange(min=0, min_open=True), help="Useful hours of one run."),
-    click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Useful minutes of one run."),
-    click.option("--runs", type=click.IntRange(min=1), help="How many runs, each billed for itself.  [default: 1]"),
-    click.option("--disk", type=click.FloatRange(min=0), metavar="GIB", help="Disk that is rented meanwhile."),
-    click.option("--egress", type=click.FloatRange(min=0), metavar="GIB", help="What leaves the provider, once."),
+    click.option("--hours", type=float, callback=_above_0, metavar="H", help="Useful hours of one run."),
+    click.option("--minutes", type=float, callback=_above_0, metavar="M", help="Useful minutes of one run."),
     click.option(
-        "--stopped-hours", type=click.FloatRange(min=0), help="Hours for which the instance is stopped, its disk kept."
+        "--runs",
+        type=click.IntRange(1, MOST),
+        metavar="N",
+        help="How many runs, each billed for itself.  [default: 1]",
+    ),
+    click.option("--disk", type=float, callback=_from_0, metavar="GIB", help="Disk that is rented meanwhile."),
+    click.option("--egress", type=float, callback=_from_0, metavar="GIB", help="What leaves the provider, once."),
+    click.option(
+        "--stopped-hours",
+        type=float,
+        callback=_from_0,
+        metavar="H",
+        help="Hours for which the instance is stopped, its disk kept.",
     ),
     click.option("--checkpoint-every", metavar="TIME", help="15m, 1h, or never.  [default: the cheapest interval]"),
-    click.option("--rate", type=click.FloatRange(min=0), metavar="N", help="Interruptions of a node per running hour."),
+    click.option("--rate", type=float, callback=_from_0, metavar="N", help="Interruptions of a node per running hour."),
 )
 lang_option = click.option(
     "--lang", metavar="CODE", help="en or vi.  [default: as the locale says]", shell_complete=completion(_languages)

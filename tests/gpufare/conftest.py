@@ -296,6 +296,7 @@ def ask(live: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
     """The command line, its own `main`, on the live store or on `data`."""
     monkeypatch.setenv("GPUFARE_CONFIG", "/nonexistent/enabled.json")
     monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("LC_ALL", "C")
 
     def run(*arguments: str, data: Path | None = None, stdin: str | bytes | None = None) -> Answer:
         import click
