@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 WIDTH, HEIGHT = 720, 260
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 12, 28
@@ -109,12 +109,13 @@ def nice_ticks(low: float, high: float, wanted: int = 4) -> list[float]:
 
 def health_bar(days: Sequence[tuple[str, str]], *, title: str) -> Markup:
     """Ninety days as a bar: for each its word (good, partly, failed, none) and what a pointer over it is told."""
-    cells = Markup("").join(
-        Markup('<rect class="{}" x="{}" y="{}" width="3" height="{}"><title>{}</title></rect>').format(
-            f"day-{word}", index * 4, 0 if word in ("good", "none") else 6, 20 if word in ("good", "none") else 14, told
-        )
+    cells = "".join(
+        f'<rect class="day-{word}" x="{index * 4}" y="{0 if word == "good" else 6}" width="3"'
+        f' height="{20 if word == "good" else 14}"><title>{escape(told)}</title></rect>'
         for index, (word, told) in enumerate(days)
+        if word != "none"
     )
-    return Markup('<svg class="health" viewBox="0 0 {} 20" role="img"><title>{}</title>{}</svg>').format(
-        len(days) * 4, title, cells
-    )
+    width = len(days) * 4
+    back = f'<rect class="day-back" x="0" y="0" width="{width}" height="20"/>'
+    head = f'<svg class="health" viewBox="0 0 {width} 20" role="img"><title>{escape(title)}</title>'
+    return Markup(f"{head}{back}{cells}</svg>")  # noqa: S704 - numbers of ours, texts escaped

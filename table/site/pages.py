@@ -80,6 +80,7 @@ class Pages:
         self.content = content
         self.words = words
         self._environment = made
+        self._bars: dict[str, dict[str, Any]] = {}
         self._shared = {"w": words, "t": words.t, "c": content, **shared}
 
     def all(self, downloads: list[Download]) -> Iterator[tuple[str, str]]:
@@ -196,8 +197,13 @@ class Pages:
         return [] if facts is None else [(n, facts.facts[n]) for n in FACT_NAMES if n in facts.facts]
 
     def _health(self, health: Health) -> dict[str, Any]:
+        if health.provider not in self._bars:
+            self._bars[health.provider] = self._bar(health)
+        return self._bars[health.provider]
+
+    def _bar(self, health: Health) -> dict[str, Any]:
         days = self.content.days.get(health.provider, ())
-        said = [(day.word, self._day(day)) for day in days]
+        said = [(day.word, "" if day.word == "none" else self._day(day)) for day in days]
         good = sum(day.word == "good" for day in days)
         asked = sum(day.word != "none" for day in days)
         told = self.words.t("health.told", good=good, asked=asked)

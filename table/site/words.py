@@ -52,7 +52,15 @@ class Words:
 
     def price(self, amount: Decimal | None) -> str:
         """An amount with as many digits as the command line shows."""
-        return UNKNOWN if amount is None else self.messages.number(Decimal(money(amount)), PRICE)
+        if amount is None:
+            return UNKNOWN
+        if amount not in self._prices:  # Babel takes half a millisecond for a number, and prices come again and again
+            self._prices[amount] = self.messages.number(Decimal(money(amount)), PRICE)
+        return self._prices[amount]
+
+    @cached_property
+    def _prices(self) -> dict[Decimal, str]:
+        return {}
 
     def number(self, value: float | Decimal | None) -> str:
         """Any other number."""

@@ -21,6 +21,7 @@
 
   // `>=24`, `20..40`, `<3 && >1`, `8`: low and high, and whether each end is left out. Null for what is none of these.
   function range(text) {
+    if (text.includes("...")) return null;
     const found = { low: -Infinity, high: Infinity, lowOpen: false, highOpen: false };
     for (const part of text.split("&&").map((one) => one.trim())) {
       const span = /^([^.]*(?:\.\d+)?)\s*\.\.\s*(.*)$/.exec(part);

@@ -61,12 +61,13 @@
     };
   }
 
+  // Words of our own catalogue: short, so they stand on one line.
   function wordColumn(name) {
     const told = (row) => {
       const word = ledger.value(name, row);
       return word === null ? null : words[name] && words[name][word] ? words[name][word] : word;
     };
-    return textColumn(name, told);
+    return { ...textColumn(name, told), style: "word" };
   }
 
   function numberColumn(name, source) {
@@ -372,7 +373,7 @@
       columns.forEach(function (name, index) {
         const cell = document.createElement(index ? "td" : "th");
         if (!index) cell.scope = "row";
-        if (made[name].number) cell.className = "num";
+        cell.className = made[name].number ? "num" : made[name].style || "";
         cell.append(made[name].cell(one));
         row.append(cell);
       });
