@@ -70,7 +70,7 @@ def compact(
 
 def _rewrite(lake: Lake, table: LedgerTable, month: str, order: str) -> Compacted:
     before = _of_month(table, month)
-    landed = table.rewrite(month, lambda paths: _sorted(table, lake.local(paths), month, order))
+    landed = table.rewrite(month, lambda paths: _sorted(table, lake.local(paths), order))
     table.opened(again=True)
     after = _of_month(table, month)
     return Compacted(table.name, month, before[0], after[0], before[1], after[1], landed)
@@ -81,15 +81,15 @@ def _of_month(table: LedgerTable, month: str) -> tuple[int, int]:
     return len(sizes), sum(sizes)
 
 
-def _sorted(table: LedgerTable, paths: list[str], month: str, order: str) -> pa.RecordBatchReader:
+def _sorted(table: LedgerTable, paths: list[str], order: str) -> pa.RecordBatchReader:
     """The rows of the files in order, as a stream; what does not fit into memory is sorted on disk."""
     import pyarrow as pa
 
     connection = connect()
     connection.execute(f"SET memory_limit='{SORT_MEMORY}'")
     connection.execute("SET preserve_insertion_order=false")
-    schema = table.arrow_schema()
-    names = ", ".join(f'"{name}"' for name in schema.names if name != table.partition)
+    schema = pa.schema([field for field in table.arrow_schema() if field.name != table.partition])
+    names = ", ".join(f'"{name}"' for name in schema.names)
     with told("cannot read", f"table {table.name} at {table.uri}"):
         found = connection.sql(
             f"SELECT {names} FROM read_parquet({file_list(paths)}, union_by_name=true, hive_partitioning=false)"
@@ -98,9 +98,7 @@ def _sorted(table: LedgerTable, paths: list[str], month: str, order: str) -> pa.
 
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in found:
-            rows = pa.Table.from_batches([batch])
-            rows = rows.append_column(table.partition, pa.array([month] * len(rows), pa.string()))
-            yield from rows.select(schema.names).cast(schema).to_batches()
+            yield from pa.Table.from_batches([batch]).select(schema.names).cast(schema).to_batches()
 
     return pa.RecordBatchReader.from_batches(schema, batches())
 

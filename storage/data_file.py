@@ -30,13 +30,23 @@ class Written:
     """A data file that no entry of the log names yet. `path` is below the table; `stats` is the log's JSON."""
 
     path: str
+    partition_values: dict[str, str | None]
     rows: int
     size_bytes: int
     stats: str
 
 
-def write(files: Files, folder: str, rows: pa.RecordBatchReader, indexed: list[str]) -> Written:
-    """Put all rows into one new file below `folder`; lowest and highest of the `indexed` columns go into the log."""
+def write(
+    files: Files,
+    folder: str,
+    partition_values: dict[str, str | None],
+    rows: pa.RecordBatchReader,
+    indexed: list[str],
+) -> Written:
+    """Put all rows into one new file; lowest and highest of the `indexed` columns go into the log.
+
+    folder: "" or one that ends with a slash, as Hive names it. The column of a partition is no column of the file.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -53,9 +63,9 @@ def write(files: Files, folder: str, rows: pa.RecordBatchReader, indexed: list[s
         for group in _groups(rows):
             writer.write_table(group, row_group_size=ROWS_PER_GROUP)
     content = sink.getvalue()
-    path = f"{folder}/part-{uuid.uuid4()}.zstd.parquet"
+    path = f"{folder}part-{uuid.uuid4()}.zstd.parquet"
     files.write(path, memoryview(content))
-    return Written(path, about[0].num_rows, content.size, _statistics(about[0], indexed))
+    return Written(path, partition_values, about[0].num_rows, content.size, _statistics(about[0], indexed))
 
 
 def _groups(rows: pa.RecordBatchReader) -> Iterator[pa.Table]:

@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from storage import log
+from storage import data_file, log
+from storage.data_file import Written
 from storage.errors import StoreError, told
+from storage.files import Files, below, is_remote, join
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from deltalake import DeltaTable
+    from deltalake.transaction import RemoveAction
 
 APPEND_ATTEMPTS = 30
 BACK_OFF_S = 0.02
@@ -187,10 +190,7 @@ class LedgerTable:
         that are appended meanwhile stay. The old files stay on disk for those who read them, until they are swept.
         """
         from deltalake.exceptions import CommitFailedError
-        from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
-
-        from storage import data_file
-        from storage.files import Files
+        from deltalake.transaction import RemoveAction
 
         where = f"table {self.name} at {self.uri}"
         table = self.opened(again=True)
@@ -198,31 +198,22 @@ class LedgerTable:
             raise StoreError(f"{where} is missing or has no partitions; run `gpufare verify`")
         with told("cannot rewrite", where):
             mine = [f for f in _data_files(self.uri, table) if f"/{self.partition}={partition}/" in f.path]
-            files, rows = Files(self.uri, self.options), read([file.path for file in mine])
-            new = data_file.write(files, f"{self.partition}={partition}", rows, self._indexed())
+            new = self._put(partition, read([file.path for file in mine]))
             if new.rows != (expected := sum(file.rows for file in mine)):
-                files.delete(new.path)
+                self._discard([new])
                 raise StoreError(
                     f"cannot rewrite {where}: expected {expected} rows, read {new.rows}; nothing was changed"
                 )
-            stamp = int(time.time() * 1000)  # the log's own clock, as deltalake keeps it
             values: dict[str, str | None] = {self.partition: partition}
-            # data_change False: the same rows lie elsewhere, so that an append and a rewrite do not hinder each other.
-            gone = [RemoveAction(below(self.uri, file.path), False, stamp, file.size_bytes, values) for file in mine]
-            added = AddAction(new.path, new.size_bytes, values, stamp, False, new.stats)
+            gone = [
+                RemoveAction(below(self.uri, file.path), False, _now_ms(), file.size_bytes, values) for file in mine
+            ]
             # deltalake lets two commits remove the same file; that both carry this id makes the second one fail.
             mark = f"rewrite:{partition}"
-            marked = Transaction(mark, (table.transaction_version(mark) or 0) + 1)
             try:
-                table.create_write_transaction(
-                    [*gone, added],
-                    mode="append",
-                    schema=self.arrow_schema(),
-                    partition_by=[self.partition],
-                    commit_properties=CommitProperties(app_transactions=[marked], max_commit_retries=APPEND_ATTEMPTS),
-                )
+                self._enter(table, [new], gone, mark, (table.transaction_version(mark) or 0) + 1)
             except CommitFailedError:
-                files.delete(new.path)
+                self._discard([new])
                 return False
         return True
 
@@ -233,34 +224,80 @@ class LedgerTable:
         opened the table later. A commit lost to another writer is tried again from a fresh look at the log. Raises
         StoreError.
         """
-        from deltalake import CommitProperties, Transaction, WriterProperties, write_deltalake
         from deltalake.exceptions import CommitFailedError
 
         where = f"table {self.name} at {self.uri}"
+        put: list[Written] = []
         for attempt in range(APPEND_ATTEMPTS):
             table = self._brought_up()
             if table is None:
                 raise StoreError(f"{where} is missing; run `gpufare verify`")
             with told("cannot append to", where):
                 if table.transaction_version(app_id) is not None:
+                    self._discard(put)
                     return False
+                put = put or [self._put(name, part.to_reader()) for name, part in self._by_partition(rows)]
                 try:
-                    write_deltalake(
-                        table,
-                        self._fitted(rows, table),
-                        mode="append",
-                        schema_mode="merge",
-                        writer_properties=WriterProperties(compression="ZSTD"),
-                        commit_properties=CommitProperties(app_transactions=[Transaction(app_id, 1)]),
-                    )
+                    self._widen(table, rows.schema)
+                    self._enter(table, put, [], app_id, 1)
                 except CommitFailedError:
                     time.sleep(_wait(app_id, attempt))
                     continue
-            return True  # writing brought the opened table up to its own version
+            return True
+        self._discard(put)
         raise StoreError(
             f"cannot append to {where}: other writers won {APPEND_ATTEMPTS} times in a row; "
             "run the same command again when fewer run at once"
         )
+
+    def _by_partition(self, rows: pa.Table) -> Iterator[tuple[str | None, pa.Table]]:
+        """The rows of each partition, without its column: what a file holds."""
+        if self.partition is None:
+            yield None, rows
+            return
+        import pyarrow.compute as pc
+
+        for name in pc.unique(rows[self.partition]).to_pylist():
+            yield name, rows.filter(pc.equal(rows[self.partition], name)).drop_columns([self.partition])
+
+    def _put(self, partition: str | None, rows: pa.RecordBatchReader) -> Written:
+        """Write a data file that no entry names yet."""
+        folder = "" if partition is None else f"{self.partition}={partition}/"
+        values = {} if self.partition is None else {self.partition: partition}
+        return data_file.write(Files(self.uri, self.options), folder, values, rows, self._indexed())
+
+    def _discard(self, put: list[Written]) -> None:
+        """Delete files that no entry came to name."""
+        for file in put:
+            Files(self.uri, self.options).delete(file.path)
+
+    def _widen(self, table: DeltaTable, came: pa.Schema) -> None:
+        """Add the columns that a table of older code lacks."""
+        import pyarrow as pa
+        from deltalake import Schema
+
+        known = {field.name for field in table.schema().fields}
+        new = [field.with_nullable(True) for field in came if field.name not in known]
+        if new:
+            table.alter.add_columns(Schema.from_arrow(pa.schema(new)).fields)
+
+    def _enter(self, table: DeltaTable, put: list[Written], gone: list[RemoveAction], mark: str, version: int) -> None:
+        """One commit: files that come, files that go, an id. Raises CommitFailedError where another came first."""
+        from deltalake.transaction import AddAction, CommitProperties, Transaction
+
+        # Rows that lie elsewhere are no change of the data, so that an append and a rewrite do not hinder each other.
+        changed = not gone
+        come = [AddAction(f.path, f.size_bytes, f.partition_values, _now_ms(), changed, f.stats) for f in put]
+        table.create_write_transaction(
+            [*gone, *come],
+            mode="append",
+            schema=table.schema(),
+            partition_by=[self.partition] if self.partition else None,
+            commit_properties=CommitProperties(
+                app_transactions=[Transaction(mark, version)], max_commit_retries=APPEND_ATTEMPTS
+            ),
+        )
+        table.update_incremental()
 
     def files(self) -> list[DataFile]:
         """Every live data file, in the log's order."""
@@ -273,14 +310,10 @@ class LedgerTable:
     def _indexed(self) -> list[str]:
         return [name for name in STATISTICS if name in self.schema.names]
 
-    def _fitted(self, rows: pa.Table, table: DeltaTable) -> pa.Table:
-        """The rows with a null for every column that the table has and this code does not know yet."""
-        import pyarrow as pa
 
-        for field in pa.schema(table.schema().to_arrow()):
-            if field.name not in rows.column_names:
-                rows = rows.append_column(field.with_nullable(True), pa.nulls(len(rows), field.type))
-        return rows
+def _now_ms() -> int:
+    """The log's own clock, as deltalake keeps it."""
+    return int(time.time() * 1000)
 
 
 def _wait(app_id: str, attempt: int) -> float:
@@ -303,20 +336,3 @@ def _data_files(uri: str, table: DeltaTable) -> Iterator[DataFile]:
             low={n[4:]: column[i] for n, column in columns.items() if n.startswith("min.")},
             high={n[4:]: column[i] for n, column in columns.items() if n.startswith("max.")},
         )
-
-
-def join(root: str, *parts: str) -> str:
-    """A path below the root, which may be a folder or the URL of an object store."""
-    if is_remote(root):
-        return "/".join((root.rstrip("/"), *parts))
-    return str(Path(root, *parts))
-
-
-def below(root: str, path: str) -> str:
-    """The path that `join` made, as it stands below the root."""
-    return path[len(root.rstrip("/")) + 1 :]
-
-
-def is_remote(path: str) -> bool:
-    """Is the path the URL of an object store?"""
-    return "://" in path

@@ -7,8 +7,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from storage.delta import is_remote
-
 PIECE = 1 << 16
 
 
@@ -77,3 +75,20 @@ class Files:
         from deltalake.fs import DeltaStorageHandler
 
         return pa_fs.PyFileSystem(DeltaStorageHandler(self.root, self.storage_options))
+
+
+def join(root: str, *parts: str) -> str:
+    """A path below the root, which may be a folder or the URL of an object store."""
+    if is_remote(root):
+        return "/".join((root.rstrip("/"), *parts))
+    return str(Path(root, *parts))
+
+
+def below(root: str, path: str) -> str:
+    """The path that `join` made, as it stands below the root."""
+    return path[len(root.rstrip("/")) + 1 :]
+
+
+def is_remote(path: str) -> bool:
+    """Is the path the URL of an object store?"""
+    return "://" in path

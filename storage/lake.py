@@ -18,8 +18,9 @@ from schemas.offer import Offer
 from schemas.rate import Rate
 from schemas.record import arrow_schema, from_arrow, to_arrow
 from schemas.scrape import Scrape
-from storage.delta import DataFile, LedgerTable, is_remote, join
+from storage.delta import DataFile, LedgerTable
 from storage.errors import NoStore, NotFound, StoreError, StoreOriginError, told
+from storage.files import is_remote, join
 from storage.reading import Answer, ask, connect, relation, shaped
 from storage.visible import END_OF_TIME, with_current, with_visible
 

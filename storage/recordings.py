@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from storage.delta import join
 from storage.errors import NotFound, StoreError, told
-from storage.files import Files
+from storage.files import Files, join
 
 if TYPE_CHECKING:
     from storage.lake import Lake

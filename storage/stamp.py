@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from storage.delta import is_remote
+from storage.files import is_remote
 
 
 def stamp(path: str) -> str:

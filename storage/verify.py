@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from schemas.scrape import ACCEPTED
-from storage.delta import DataFile, LedgerTable, is_remote
+from storage.delta import DataFile, LedgerTable
 from storage.errors import StoreError
+from storage.files import is_remote
 from storage.lake import RECORDS, Lake
 from storage.recordings import Recordings
 from storage.retention import is_over
