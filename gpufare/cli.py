@@ -49,7 +49,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "stock": ("index", "how often a card was in stock", "Ask"),
     "coverage": ("coverage", "providers by card: who is read, and since when", "Ask"),
     "sql": ("ask", "read-only SQL over the documented views", "Ask"),
-    "fit": ("fit", "memory of a fine-tuning job on each GPU, term by term", "Ask"),
+    "fit": ("fit", "which card holds a fine-tuning job, where to rent it, what the whole job costs", "Ask"),
     "providers": ("facts", "providers: access, cadence, terms, facts, proof", "Look up"),
     "gpus": ("facts", "hardware that is rented out", "Look up"),
     "resolve": ("facts", "how a GPU name or a price string is read", "Look up"),

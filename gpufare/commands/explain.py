@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from schemas.messages import Said, said
 from table import offers as shown_offers
 from table.cells import money, number, share
 from table.view import Row, View
@@ -33,7 +34,7 @@ def explained(view: View, lake: Lake, filters: Filters, answer: OffersAnswer, kn
     first = shown.rows
     best = first[0]["usd_per_gpu_hour"] if first else None
     kept_out = [
-        {**row, "reasons": reasons}
+        {**row, "reasons": [str(reason) for reason in reasons]}
         for row in [*rows.rows, *withheld(lake, filters, answer.as_of, known_at)]
         if (reasons := why_not(row, filters)) and _cheaper(row, best)
     ]
@@ -69,71 +70,77 @@ def withheld(lake: Lake, filters: Filters, as_of: datetime, known_at: datetime |
                 yield {**row, "age_s": scrape.age_s, "stale": scrape.stale}
 
 
-def why_not(row: Row, filters: Filters) -> list[str]:
+def why_not(row: Row, filters: Filters) -> list[Said]:
     """Every reason for which a row is not in the answer; empty where it is."""
+    return [reason for excluded, reason in _checks(row, filters) if excluded]
+
+
+def _checks(row: Row, f: Filters) -> Iterator[tuple[bool, Said]]:
+    """Every filter: does it keep the row out, and that in words?"""
     from schemas.places import continent_of
-    from storage.filters import SELLERS_GB
     from storage.flags import WITHHELD
 
-    f = filters
+    price, continent = row["usd_per_gpu_hour"], continent_of(row["country"])
+    odd = [flag for flag in row["flags"] or () if flag != WITHHELD]
+    yield WITHHELD in (row["flags"] or ()), said("why.withheld", flags=", ".join(odd) or "odd")
+    other_card = bool(f.gpus) and not any(_is(row, gpu) for gpu in f.gpus)
+    yield other_card, said("why.other_card", card=shown_offers.gpu_name(row))
+    yield bool(f.vendors) and row["vendor"] not in f.vendors, said("why.other_vendor", vendor=row["vendor"] or "?")
+    yield from _numbers(row, f)
+    yield bool(f.providers) and row["provider"] not in f.providers, said("why.other_provider", provider=row["provider"])
+    yield _not_one_of(row["region"], f.regions), said("why.other_region", region=row["region"] or "?")
+    yield (
+        bool(f.countries) and row["country"] not in f.countries,
+        said("why.other_country", country=row["country"] or "?"),
+    )
+    yield bool(f.continents) and continent not in f.continents, said("why.other_continent", continent=continent or "?")
+    yield bool(f.purchase) and row["purchase"] not in f.purchase, said("why.other_purchase", purchase=row["purchase"])
+    yield bool(f.tiers) and row["tier"] not in f.tiers, said("why.other_tier", tier=row["tier"] or "?")
+    yield (
+        bool(f.segments) and row["segment"] not in f.segments,
+        said("why.other_segment", segment=row["segment"] or "?"),
+    )
+    dear = f.max_price is not None and (price is None or price > f.max_price)
+    yield dear, said("why.above_the_price", price=money(price))
+    none = f.in_stock and row["availability"] not in {"available", "limited"}
+    yield none, said("why.no_stock" if row["availability"] == "sold_out" else "why.stock_not_known")
+    yield f.in_stock and bool(row["stale"]), said("why.past_its_window")
+    yield not f.serverless and row["kind"] == "serverless", said("why.serverless")
+    yield f.direct and (row["segment"] == "reseller" or bool(row["reseller_of"])), said("why.reseller")
+    yield from _facts(row, f)
+
+
+def _numbers(row: Row, f: Filters) -> Iterator[tuple[bool, Said]]:
+    """Number of GPUs and sizes of memory."""
+    from storage.filters import SELLERS_GB
+
     count, vram = row["gpu_count"], row["vram_gib"]
     total = None if count is None or vram is None else count * vram
-    odd = [flag for flag in row["flags"] or () if flag != WITHHELD]
-    price = row["usd_per_gpu_hour"]
-    checks: Sequence[tuple[bool, str]] = (
-        (WITHHELD in (row["flags"] or ()), f"withheld by the gate: {', '.join(odd) or 'odd'}"),
-        (bool(f.gpus) and not any(_is(row, gpu) for gpu in f.gpus), f"wrong variant: {shown_offers.gpu_name(row)}"),
-        (bool(f.vendors) and row["vendor"] not in f.vendors, f"wrong vendor: {row['vendor'] or '?'}"),
-        (
-            not _in(count, f.counts) and not (f.fractional and count is not None and 0 < count < 1),
-            "fraction of a GPU: " + share(count)
-            if count is not None and count < 1
-            else f"wrong number of GPUs: {share(count)}",
-        ),
-        (not _in(vram, f.vram), f"wrong VRAM: {number(vram)} GiB"),
-        (not _in(total, f.total_vram), f"wrong total VRAM: {number(total)} GiB"),
-        (bool(f.providers) and row["provider"] not in f.providers, f"other provider: {row['provider']}"),
-        (_not_one_of(row["region"], f.regions), f"other region: {row['region'] or '?'}"),
-        (bool(f.countries) and row["country"] not in f.countries, f"other country: {row['country'] or '?'}"),
-        (
-            bool(f.continents) and continent_of(row["country"]) not in f.continents,
-            f"other continent: {continent_of(row['country']) or '?'}",
-        ),
-        (bool(f.purchase) and row["purchase"] not in f.purchase, f"other purchase: {row['purchase']}"),
-        (bool(f.tiers) and row["tier"] not in f.tiers, f"other tier: {row['tier'] or '?'}"),
-        (bool(f.segments) and row["segment"] not in f.segments, f"other segment: {row['segment'] or '?'}"),
-        (f.max_price is not None and (price is None or price > f.max_price), f"above the price: {money(price)}"),
-        (
-            f.in_stock and row["availability"] not in {"available", "limited"},
-            "no stock" if row["availability"] == "sold_out" else "stock unknown",
-        ),
-        (f.in_stock and bool(row["stale"]), "stale: past the provider's window"),
-        (
-            f.ram is not None and not _in(row["ram_gib"], (f.ram[0] and f.ram[0] * SELLERS_GB, f.ram[1])),
-            f"wrong RAM: {number(row['ram_gib'])} GiB",
-        ),
-        (not f.serverless and row["kind"] == "serverless", "serverless: no machine of your own"),
-        (f.direct and (row["segment"] == "reseller" or bool(row["reseller_of"])), "a reseller"),
-        *_facts(row, f),
+    is_share = count is not None and 0 < count < 1
+    yield (
+        not _in(count, f.counts) and not (f.fractional and is_share),
+        said("why.fraction" if is_share else "why.other_count", count=share(count)),
     )
-    return [reason for excluded, reason in checks if excluded]
+    yield not _in(vram, f.vram), said("why.other_vram", vram=number(vram))
+    yield not _in(total, f.total_vram), said("why.other_total_vram", vram=number(total))
+    ram = None if f.ram is None else (f.ram[0] and f.ram[0] * SELLERS_GB, f.ram[1])
+    yield not _in(row["ram_gib"], ram), said("why.other_ram", ram=number(row["ram_gib"]))
 
 
-def _facts(row: Row, f: Filters) -> Iterable[tuple[bool, str]]:
+def _facts(row: Row, f: Filters) -> Iterator[tuple[bool, Said]]:
     """What the provider's facts, or the offer's own words on its network, exclude."""
     from schemas.providers import providers
 
     known = providers().get(row["provider"])
-    said = {name: known.fact(name) if known else None for name in ("network_kind", "network_gbps", *f.has)}
-    kinds = f"{row['interconnect'] or ''} {said['network_kind'] or ''}".casefold()
-    speed = row["network_gbps"] if row["network_gbps"] is not None else said["network_gbps"]
-    yield (
-        bool(f.network) and not any(word in kinds for word in f.network),
-        f"other network: {said['network_kind'] or '?'}",
-    )
-    yield not _in(speed, f.network_gbps), f"other network speed: {number(speed)} Gbit/s"
+    facts = {name: known.fact(name) if known else None for name in ("network_kind", "network_gbps", *f.has)}
+    kinds = f"{row['interconnect'] or ''} {facts['network_kind'] or ''}".casefold()
+    speed = row["network_gbps"] if row["network_gbps"] is not None else facts["network_gbps"]
+    other = bool(f.network) and not any(word in kinds for word in f.network)
+    yield other, said("why.other_network", network=facts["network_kind"] or "?")
+    yield not _in(speed, f.network_gbps), said("why.other_network_speed", speed=number(speed))
     for name in f.has:
-        yield said[name] is not True, f"{name.replace('_', ' ')}: {'no' if said[name] is False else 'unknown'}"
+        key = "why.has_not" if facts[name] is False else "why.has_unknown"
+        yield facts[name] is not True, said(key, fact=name.replace("_", " "))
 
 
 def _is(row: Row, gpu: Gpu) -> bool:
