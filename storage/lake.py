@@ -218,7 +218,11 @@ class Lake:
 
     def relation(self, name: str, **wishes: Any) -> str:
         """SQL of a relation over the files of a table that can hold what is wanted; see `files`."""
-        return relation(self.local([file.path for file in self.files(name, **wishes)]), RECORDS[name])
+        return self.over(name, self.files(name, **wishes))
+
+    def over(self, name: str, files: Collection[DataFile]) -> str:
+        """SQL of a relation over these files of a table."""
+        return relation(self.local([file.path for file in files]), RECORDS[name])
 
     def local(self, paths: list[str], *, anew: bool = False) -> list[str]:
         """The files as local paths; those of an object store are copied into the cache, once more if `anew`."""

@@ -14,7 +14,8 @@ from schemas.providers import providers as known_providers
 from schemas.record import columns
 from schemas.scrape import Scrape
 from storage import filters as asked
-from storage.errors import NotFound
+from storage.delta import DataFile
+from storage.errors import NotFound, StoreError
 from storage.figures import UNIT_PRICES, priced
 from storage.filters import Filters, Gpu
 from storage.flags import WITHHELD
@@ -81,6 +82,7 @@ class Current:
     provider: str
     scrape_id: str
     observed_at: datetime
+    offers: int
     age_s: float
     stale: bool
     carried_forward: bool
@@ -132,10 +134,10 @@ def fresh_for_h(provider: str) -> float:
 def current(lake: Lake, as_of: datetime, known_at: datetime | None = None) -> list[Current]:
     """The snapshot of each provider at a moment, as known at another (default: as known today)."""
     # Only what decides: the other columns, checks and rejected records among them, would be carried through every step.
-    scrapes = f"(SELECT {', '.join(DECISIVE)} FROM {lake.relation('scrapes')})"
+    scrapes = f"(SELECT {', '.join(DECISIVE)}, offers FROM {lake.relation('scrapes')})"
     answer = lake.asked(
         f"""WITH {with_current(scrapes)}
-        SELECT provider, scrape_id, observed_at, EXISTS (
+        SELECT provider, scrape_id, observed_at, offers, EXISTS (
             SELECT 1 FROM judged j WHERE j.provider = c.provider AND j.observed_at > c.observed_at
             AND j.verdict NOT IN ('accepted', 'accepted_with_warnings')) AS carried
         FROM current c ORDER BY provider""",
@@ -147,7 +149,7 @@ def current(lake: Lake, as_of: datetime, known_at: datetime | None = None) -> li
         at = row["observed_at"]
         age = (as_of - at).total_seconds()
         stale = age > fresh_for_h(row["provider"]) * 3600
-        found.append(Current(row["provider"], row["scrape_id"], at, age, stale, row["carried"]))
+        found.append(Current(row["provider"], row["scrape_id"], at, row["offers"], age, stale, row["carried"]))
     return found
 
 
@@ -182,7 +184,8 @@ def offers(
         where.add("asked_purchase IN $purchases", purchases=list(filters.purchase))
     models = [gpu.model for gpu in filters.gpus] or None
     ids = [c.scrape_id for c in seen]
-    source = lake.relation("snapshots", scrape_ids=ids, providers=[c.provider for c in seen], gpus=models)
+    files = _files_of(lake, seen)
+    source = lake.over("snapshots", [file for file in files if models is None or file.may_hold("gpu", models)])
     names = ", ".join(
         [*columns(Offer), "age_s", "stale", "carried_forward", *FACT_COLUMNS]
         + (["spot_usd_per_gpu_hour"] if sort == "spot" else [])
@@ -214,6 +217,21 @@ def offers(
         sort=sort,
         origin=lake.origin,
     )
+
+
+def _files_of(lake: Lake, seen: list[Current]) -> list[DataFile]:
+    """The data files that can hold the snapshots. Raises StoreError where a snapshot has rows and no file to hold them.
+
+    So a lost entry of the log is an error, not an answer without these offers.
+    """
+    files = lake.files("snapshots", scrape_ids=[c.scrape_id for c in seen], providers=[c.provider for c in seen])
+    for one in seen:
+        if one.offers and not any(file.may_hold("scrape_id", [one.scrape_id]) for file in files):
+            raise StoreError(
+                f"the {one.offers} offers of scrape {one.scrape_id} are in no file that table snapshots names; "
+                f"run `gpufare verify`, and `gpufare refresh {one.provider}` for new ones"
+            )
+    return files
 
 
 def _wanted(provider: str, named: Sequence[str], at: datetime) -> bool:

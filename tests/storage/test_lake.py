@@ -594,3 +594,15 @@ def test_a_tidied_store_says_the_same_to_old_and_new_readers(world, lake, store)
     world.put(lake, 21, world.offer(1, "21"))
     assert lake.append_scrape(lake.scrapes()[0]) is False  # what landed before is still known
     assert len(Lake.open(store).visible()) == 21
+
+
+def test_a_lost_last_log_entry_is_an_error_not_an_answer_with_fewer_offers(world, lake):
+    world.put(lake, 1, world.offer(1))
+    world.put(lake, 2, world.offer(1), world.offer(2))
+    log = Path(lake.path, "snapshots", "_delta_log")
+    max(log.glob("*.json")).unlink()
+    again = Lake.open(lake.path)
+    with pytest.raises(StoreError, match=r"the 2 offers of scrape hyperbolic-2 are in no file.*`gpufare verify`"):
+        offers(again, Filters(), now=world.at(3))
+    assert offers(again, Filters(), now=world.at(3), as_of=world.at(1, 12)).total == 1
+    assert not verify(again).whole
