@@ -58,7 +58,7 @@ def render(view: View, terminal: Terminal) -> Iterator[str]:
                 + "\n"
             )
     dropped = [columns[i].heading for i in range(len(columns)) if i not in kept]
-    narrow = [f"not shown for want of room: {', '.join(dropped)}"] if dropped else []
+    narrow = [view.narrow.format(columns=", ".join(dropped))] if dropped else []
     for line in (*view.notes, *narrow):
         yield from (styled(part, DIM) + "\n" for part in wrapped(safe(line), terminal.width))
 

@@ -66,6 +66,8 @@ class View:
     """Names of all columns, for an answer of rows that may be none."""
     most: int | None = None
     """At most so many rows on a terminal; other formats write all."""
+    narrow: str = "not shown for want of room: {columns}"
+    """What a terminal says that is too narrow for all columns."""
     parts: Sequence[View] = ()
     """Further tables below this one, for a reader of the terminal or of Markdown."""
 

@@ -101,7 +101,7 @@ def fit_command(
             raise UsageFault("--matrix takes --model and --method, each a list; not --config or the time of a run")
         from gpufare.commands.fit_matrix import matrix_view
 
-        emit(matrix_view(words, model, given, asked, sure=sure, now=datetime.now(UTC)), out)
+        emit(_narrow(words, matrix_view(words, model, given, asked, sure=sure, now=datetime.now(UTC))), out)
         return
     job = read.job_of(read.model_of(model, config), given)
     work, rate = read.work_of(**work_said), read.rate_of(work_said["rate"])
@@ -116,7 +116,13 @@ def fit_command(
         view = answer.offers(lake, work, plot, limit, out)
     if lake is None:
         view = dataclasses.replace(view, notes=[*view.notes, words.say("fit.no_store", path=settings(ctx).data)])
-    emit(view, out)
+    emit(_narrow(words, view), out)
+
+
+def _narrow(words: Messages, view: View) -> View:
+    """The view and its parts, saying in the reader's language which columns a narrow terminal has no room for."""
+    text = words.texts["fit.narrow"]
+    return dataclasses.replace(view, narrow=text, parts=[dataclasses.replace(part, narrow=text) for part in view.parts])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -137,7 +137,8 @@ def offers_view(
         below.append(_nothing(words, found))
     answer = found.answer
     lines = [*header, work_line(words, work), *_rate_lines(words, kept)]
-    lines.append(words.say("fit.filters", what=described(found.filters, usual_purchase) or "-"))
+    usual = words.say("fit.usual_purchase") if usual_purchase else ""
+    lines.append(words.say("fit.filters", what=f"{described(found.filters, False)}{usual}"))
     if answer.newest is not None:
         lines.append(words.say("fit.data", newest=answer.newest, as_of=answer.as_of))
     if answer.stale:
@@ -171,7 +172,7 @@ def _columns(
             name,
             lambda row: spread(words, getattr(cost_of(row), name)),
             "right",
-            drop=2,
+            drop=6,
             when=lambda rows: any(row[f"{name}_usd_{end}"] != 0 for row in rows for end in ENDS),
         )
 
@@ -179,24 +180,24 @@ def _columns(
         shown(words, "rank", lambda row: str(row["rank"]), "right"),
         shown(words, "gpu", shown_offers.gpu_name, shrink=True),
         shown(words, "n", lambda row: cells.share(row["gpu_count"]), "right"),
-        shown(words, "vram", lambda row: gib(words, row["vram_gib"], "0.##"), "right", drop=3),
-        shown(words, "need", lambda row: gib(words, row["expected_gib"]), "right", drop=4),
+        shown(words, "vram", lambda row: gib(words, row["vram_gib"], "0.##"), "right", drop=7),
+        shown(words, "need", lambda row: gib(words, row["expected_gib"]), "right", drop=8),
         shown(words, "headroom", lambda row: words.number(row["headroom_pct"] / 100, "0%"), "right"),
-        shown(words, "batch", lambda row: cells.text_of(row["micro_batch"]), "right", drop=8),
+        shown(words, "batch", lambda row: cells.text_of(row["micro_batch"]), "right", drop=9),
         shown(words, "usd_per_hour", lambda row: price(words, row["usd_per_hour"]), "point"),
         shown(words, "total", lambda row: spread(words, cost_of(row).total), "right"),
         *(term(name) for name in TERMS),
-        shown(words, "interruption", lambda row: _interruption(words, row), drop=7, when=any_of("interruption")),
-        shown(words, "to_on_demand", lambda row: _ratio(words, row), "right", drop=9, when=any_of("interruption")),
-        shown(words, "break_even", lambda row: _break_even(words, row), "right", drop=10, when=any_of("interruption")),
-        shown(words, "purchase", lambda row: cells.text_of(row["purchase"]), drop=5),
+        shown(words, "interruption", lambda row: _interruption(words, row), drop=4, when=any_of("interruption")),
+        shown(words, "to_on_demand", lambda row: _ratio(words, row), "right", drop=10, when=any_of("interruption")),
+        shown(words, "break_even", lambda row: _break_even(words, row), "right", drop=11, when=any_of("interruption")),
+        shown(words, "purchase", lambda row: cells.text_of(row["purchase"]), drop=1),
         shown(words, "provider", lambda row: cells.text_of(row["provider"])),
-        shown(words, "tier", lambda row: cells.text_of(row["tier"]) if row["tier"] else "-", drop=11, shrink=True,
+        shown(words, "tier", lambda row: cells.text_of(row["tier"]) if row["tier"] else "-", drop=12, shrink=True,
               when=any_of("tier")),
-        shown(words, "region", shown_offers.region_name, drop=6, shrink=True),
+        shown(words, "region", shown_offers.region_name, drop=2, shrink=True),
         shown(words, "stock", lambda row: words.say(f"fit.stock.{row['availability']}")),
         shown(words, "age", lambda row: cells.age(row["age_s"], bool(row["stale"])), "right"),
-        shown(words, "note", lambda row: foot.marks(notes[row["offer_key"]]), drop=1),
+        shown(words, "note", lambda row: foot.marks(notes[row["offer_key"]]), drop=3),
     ]  # fmt: skip
 
 
