@@ -130,6 +130,8 @@ def _provider(slug: str, table: dict[str, Any]) -> Provider:
     for name in ("keys", "optional_keys", "options", "currencies", "withhold", "answers", "shape_from"):
         if name in fields:
             fields[name] = tuple(fields[name])
+    if "delay_s" in fields:  # seconds are no money
+        fields["delay_s"] = float(fields["delay_s"])
     facts = fields.pop("facts", {})
     odd = set(facts) - set(FACT_NAMES)
     if odd:

@@ -42,6 +42,7 @@ def serve_command(ctx: click.Context, host: str, port: int, site: Path | None) -
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen()  # whoever reads the address below may ask at once
     except OSError as error:
         listening.close()
         raise UsageFault(f"{host}:{port}: {error.strerror}; name another --host or --port, such as --port 0") from None
