@@ -103,7 +103,10 @@ def fit_command(
 
         emit(_narrow(words, matrix_view(words, model, given, asked, sure=sure, now=datetime.now(UTC))), out)
         return
+    from planner.demand import on_node
+
     job = read.job_of(read.model_of(model, config), given)
+    job = on_node(job, job.gpus) or job
     work, rate = read.work_of(**work_said), read.rate_of(work_said["rate"])
     found = _estimated(job)
     lake = _store(ctx)

@@ -241,11 +241,13 @@ def cards_of(asked: dict[str, Any]) -> list[Gpu]:
 
 
 def sizes_of(node_gpus: int | None, asked: dict[str, Any]) -> tuple[int, ...]:
-    """Numbers of GPUs on one node to be looked at: that of --gpus, else those of --count, else as nodes are sold."""
+    """Numbers of GPUs on one node to look at: of --gpus, of --gpu H100:8, of --count, else as nodes are sold."""
     from planner.cards import NODE_SIZES
 
     if node_gpus is not None:
         return (node_gpus,)
+    if named := {int(one.number.low) for one in args.gpus(asked["gpu"]) if one.number and one.number.low}:
+        return tuple(sorted(named))
     span = args.span("--count", asked["count"]) if asked["count"] is not None else None
     if span is not None and span.low == span.high and span.low is not None and span.low >= 1:
         return (int(span.low),)

@@ -212,7 +212,10 @@ def test_filters_keep_offers_out_and_explain_says_which(fit: Ask) -> None:
     assert all(f"other provider: {one['provider']}" in one["reasons"] for one in others)
     gpus = {row["gpu"] for row in fit(*QLORA, "--hours", "6", "--gpu", "H100,L4")["rows"]}
     assert gpus == {"H100", "L4"}
-    assert {row["gpu_count"] for row in fit(*QLORA, "--hours", "6", "--gpus", "8")["rows"]} == {8}
+    eight = fit(*QLORA, "--hours", "6", "--gpus", "8")
+    assert {row["gpu_count"] for row in eight["rows"]} == {8}
+    assert {row["expected_gib"] for row in eight["rows"]} == {eight["estimate"]["expected_gib"]}
+    assert {card["gpu_count"] for card in fit(*QLORA, "--gpu", "H100:4")["cards"]} == {4}
 
 
 def test_sure_leaves_out_what_may_not_hold(fit: Ask) -> None:
