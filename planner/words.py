@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from schemas.gpu_table import squash
 from schemas.methods import method_spellings
@@ -96,6 +97,7 @@ def method_name(text: str) -> str:
         raise
 
 
+@lru_cache(maxsize=64)
 def optimizer(text: str) -> Optimizer:
     """The optimizer that a text names; what stands in brackets and `+opt-in-bwd` say how it runs, not which it is."""
     plain = re.sub(r"(?i)\([^)]*\)|deepspeed|\+?opt-in-bwd", "", text)
