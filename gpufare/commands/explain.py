@@ -61,13 +61,19 @@ def withheld(lake: Lake, filters: Filters, as_of: datetime, known_at: datetime |
     """Rows that the gate holds back, of the cards in question."""
     from storage.flags import WITHHELD
     from storage.query import current
-    from table.view import rows_of
 
     models = {gpu.model for gpu in filters.gpus}
-    for scrape in current(lake, as_of, known_at):
-        for row in rows_of(lake.snapshot(scrape.scrape_id)):
-            if WITHHELD in (row["flags"] or ()) and (not models or row["gpu"] in models):
-                yield {**row, "age_s": scrape.age_s, "stale": scrape.stale}
+    seen = {one.scrape_id: one for one in current(lake, as_of, known_at)}
+    source = lake.relation("snapshots", scrape_ids=list(seen), providers=[one.provider for one in seen.values()])
+    held_back = lake.asked(
+        f"SELECT * FROM {source} WHERE scrape_id IN $ids AND list_contains(flags, $withheld)",  # noqa: S608
+        ids=list(seen),
+        withheld=WITHHELD,
+    )
+    for row in held_back.rows:
+        if not models or row["gpu"] in models:
+            scrape = seen[row["scrape_id"]]
+            yield {**row, "age_s": scrape.age_s, "stale": scrape.stale}
 
 
 def why_not(row: Row, filters: Filters) -> list[Said]:
