@@ -150,8 +150,8 @@ def proposals(
     """For each card the smallest node that holds the job, best first; and the cards left out, each with its reasons.
 
     A single card comes before a node, for nothing has to pass between GPUs; of nodes, those whose GPUs are all joined
-    by a fast link come first, then bridged pairs, then PCIe; then fewer GPUs, less memory left over, fewer notes. `sizes`:
-    numbers of GPUs on one node, ascending; `cards`: default all of gpus.csv that do not sit in laptops.
+    by a fast link come first, then bridged pairs, then PCIe; then fewer GPUs, less memory left over, fewer notes.
+    `sizes`: numbers of GPUs on one node, ascending; `cards`: default all of gpus.csv that do not sit in laptops.
     """
     found, left_out = [], []
     for card in cards if cards is not None else (row for row in gpu_models() if row.segment != "mobile"):

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from planner.job import Job, JobError
 from planner.shape import TEXT_DECODER, UNKNOWN_TYPE
 from planner.stack import Candidate, candidates
 from planner.terms import GIB, NAMES, counting
+from schemas.messages import Said, said
 from schemas.stacks import ranges
 
 __all__ = ["Estimate", "Job", "JobError", "Refused", "Term", "estimate", "largest_micro_batch"]
@@ -64,18 +66,14 @@ class Estimate:
     high_gib: float
     terms: tuple[Term, ...]
     confidence: Literal["normal", "low"]
-    reasons: tuple[str, ...]
+    reasons: tuple[Said | str, ...]
 
 
 def estimate(job: Job) -> Estimate:
     """Estimate a job. Raises Refused for what the formula does not cover."""
     _refuse(job)
     likely = candidates(job)
-    counted = [_rounded(job, candidate, None) for candidate in likely]
-    mean = {
-        name: round(sum(c.share * terms[name] for c, terms in zip(likely, counted, strict=True)), DECIMALS)
-        for name in NAMES
-    }
+    mean = _mean(job, likely)
     lean, hungry = ("bf16", "fp32") if job.adapter_dtype is None else (None, None)
     leanest = min((_rounded(job, candidate, lean) for candidate in likely), key=_total)
     hungriest = max((_rounded(job, candidate, hungry) for candidate in likely), key=_total)
@@ -100,7 +98,7 @@ def largest_micro_batch(job: Job, usable_gib: float) -> int | None:
     """
 
     def holds(size: int) -> bool:
-        return estimate(dataclasses.replace(job, micro_batch=size)).expected_gib <= usable_gib
+        return _expected_gib(dataclasses.replace(job, micro_batch=size)) <= usable_gib
 
     most = max(1, MOST_MICRO_BATCH // job.seq_len)
     if not holds(1):
@@ -112,6 +110,22 @@ def largest_micro_batch(job: Job, usable_gib: float) -> int | None:
         middle = (low + high) // 2
         low, high = (middle, high) if middle <= most and holds(middle) else (low, middle)
     return low
+
+
+@lru_cache(maxsize=4096)
+def _expected_gib(job: Job) -> float:
+    """The expected peak of `estimate` alone: many cards are asked for the same micro batches."""
+    _refuse(job)
+    return _total(_mean(job, candidates(job)))
+
+
+def _mean(job: Job, likely: tuple[Candidate, ...]) -> dict[str, float]:
+    """GiB of each term over the stacks that may run the job, by their weight, rounded to hundredths."""
+    counted = [_rounded(job, candidate, None) for candidate in likely]
+    return {
+        name: round(sum(c.share * terms[name] for c, terms in zip(likely, counted, strict=True)), DECIMALS)
+        for name in NAMES
+    }
 
 
 def _rounded(job: Job, candidate: Candidate, adapter_dtype: str | None) -> dict[str, float]:
@@ -145,36 +159,34 @@ def _refuse(job: Job) -> None:
         raise Refused(f"no estimate for {why}")
 
 
-def _doubts(job: Job) -> tuple[str, ...]:
+def _doubts(job: Job) -> tuple[Said | str, ...]:
     """Why confidence is low."""
-    found = []
+    found: list[Said | str] = []
     if job.model.experts:
-        found.append("mixture of experts: how tokens spread over experts moves the peak; few runs are published")
+        found.append(said("doubt.experts"))
     if not job.way.certain:
-        found.append(f"{job.method}: few or no measurements of this method")
+        found.append(said("doubt.method", method=job.method))
     note = job.model.note or ""
     if TEXT_DECODER in note:
-        found.append("multimodal model: its text decoder is counted, the other towers are not")
+        found.append(said("doubt.multimodal"))
     if UNKNOWN_TYPE in note:
         found.append(note)
     return tuple(found)
 
 
-def _widths(job: Job, likely: tuple[Candidate, ...]) -> tuple[str, ...]:
+def _widths(job: Job, likely: tuple[Candidate, ...]) -> tuple[Said, ...]:
     """What makes the range wide."""
     found = []
     if len(likely) > 1:
-        found.append(f"stack not given: any of {', '.join(each.stack.name for each in likely)}; --stack NAME narrows")
+        found.append(said("width.any_stack", stacks=", ".join(each.stack.name for each in likely)))
     elif job.stack is None:
-        found.append(f"stack not given: taken for {likely[0].stack.name}, as the job's own words say")
+        found.append(said("width.stack_taken", stack=likely[0].stack.name))
     if job.adapter_dtype is None and job.way.frozen_base:
-        found.append("type of the adapters not given: bf16 takes half of fp32")
+        found.append(said("width.adapter_dtype"))
     if any(each.stack.reserved_logit_factor > 1 for each in likely) and job.lengths is None:
-        found.append("lengths of the texts not given: mixed ones can take the allocator far above even ones")
+        found.append(said("width.lengths"))
     if job.model.context and job.seq_len > job.model.context:
-        found.append(f"{job.seq_len} tokens exceed the {job.model.context} that the model was made for")
+        found.append(said("width.context", tokens=job.seq_len, context=job.model.context))
     bounds = ranges()
-    found.append(
-        f"published measurements lie from {1 - bounds.scatter_low:.0%} below to {bounds.scatter_high - 1:.0%} above"
-    )
+    found.append(said("width.scatter", below=1 - bounds.scatter_low, above=bounds.scatter_high - 1))
     return tuple(found)
