@@ -62,12 +62,14 @@ def answered(tool: ToolOf, arguments: Mapping[str, Any]) -> str:
         raise Unanswered(wrong(error.errors(), tool.question, tool.parameters)) from None
     values = {name: value for name, value in asked.model_dump().items() if value is not None}
     view = tool.question.answer(values, "json")
-    rows = view.all_columns(values.get("limit", MOST_ROWS))
+    rows = list(dated(view.all_columns(values.get("limit", MOST_ROWS)), view.as_of))
+    if view.only is not None:
+        rows = [{name: row.get(name) for name in (*view.only, "age_s", "source")} for row in rows]
     notice = {"notice": SAMPLE} if view.sample else {}
     head = {"schema": f"gpufare.{view.name}/{VERSION}", "as_of": view.as_of, **notice, "query": view.query}
     told = [*told_of(view), *([f"{len(rows)} rows of {view.total}"] if len(rows) < view.total else [])]
     counts = {**view.counts, "rows": len(rows)}
-    return dumps({**head, "counts": counts, **view.extra, "notes": told, "rows": list(dated(rows, view.as_of))})
+    return dumps({**head, "counts": counts, **view.extra, "notes": told, "rows": rows})
 
 
 def told_of(view: View) -> list[str]:

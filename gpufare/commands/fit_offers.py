@@ -28,7 +28,7 @@ HOURS = ("billed_h", "elapsed_h", "interrupted", "lost_h")
 OFFER = (
     "offer_key", "provider", "tier", "region", "zone", "country", "instance_type", "gpu", "form_factor", "gpu_count",
     "vram_gib", "purchase", "availability", "available_count", "age_s", "stale", "usd_per_hour", "usd_per_gpu_hour",
-    "usd_per_gib_hour", "usd_per_bf16_tflop_hour", "usd_per_gbs_hour",
+    "usd_per_gib_hour", "usd_per_bf16_tflop_hour", "usd_per_gbs_hour", "observed_at", "source_url",
 )  # fmt: skip
 BRIEF = ("offer_key", "provider", "gpu", "form_factor", "gpu_count", "purchase", "region", "usd_per_hour")
 ENDS = ("low", "expected", "high")

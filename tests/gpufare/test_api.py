@@ -123,6 +123,11 @@ STORED: tuple[tuple[str, str, Python | None], ...] = (
         lambda it: it.stock("rtx4090", until="2026-11-30", arrow=True),
     ),
     (f"status --as-of {T}", f"status?as_of={T}", lambda it: it.status(as_of=T, arrow=True)),
+    (
+        f"fit --model 8b --method qlora --hours 6 --as-of {T}",
+        f"fit?model=8b&method=qlora&hours=6&as_of={T}",
+        None,
+    ),
     (f"show hyperbolic:h100-8 --as-of {T}", f"offers/hyperbolic:h100-8?as_of={T}", None),
     (f"coverage H100 --as-of {T}", f"coverage?gpu=H100&as_of={T}", None),
     ("unmapped", "unmapped", None),

@@ -42,6 +42,11 @@ STORED: tuple[tuple[str, str, Told], ...] = (
         "price_history",
         {"gpu": ["V100"], "every": "day", "until": "2026-11-30"},
     ),
+    (
+        f"fit --model 8b --method qlora --hours 6 --as-of {T}",
+        "fit",
+        {"model": "8b", "method": "qlora", "hours": 6, "as_of": T},
+    ),
     (f"status hyperbolic nebius --as-of {T}", "status", {"provider": ["hyperbolic", "nebius"], "as_of": T}),
 )
 
@@ -96,6 +101,8 @@ def test_C21_C22_the_rows_of_the_command_line_each_with_age_and_source(ask: Ask,
         assert [{name: row[name] for name in told["rows"][0]} for row in found["rows"]] == told["rows"], words
         assert found["schema"] == told["schema"]
         assert all({"age_s", "source"} <= set(row) for row in found["rows"])
+        if words.startswith(("offers", "fit")):
+            assert all(row["age_s"] > 0 and row["source"].startswith("https://") for row in found["rows"])
 
 
 def test_C22_age_and_source_of_what_was_seen(live: Path) -> None:
