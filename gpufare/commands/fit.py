@@ -150,6 +150,11 @@ class _Answer:
 
         return demand_of(self.job, sure=self.sure)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of GPUs on one node that are looked at."""
+        return read.sizes_of(self.given.get("node_gpus"), self.asked)
+
     def memory(self, lake: Lake | None, plot: bool, limit: int | None, out: Output) -> View:
         """Terms of memory, and the cards that hold the job."""
         from gpufare.commands import fit_memory as shows
@@ -158,9 +163,7 @@ class _Answer:
 
         words, demand = self.words, self.demand
         plain = dataclasses.replace(demand, batch_of=None)
-        cards, left_out = proposals(
-            plain, read.sizes_of(self.given.get("node_gpus"), self.asked), read.cards_of(self.asked)
-        )
+        cards, left_out = proposals(plain, self.sizes, read.cards_of(self.asked))
         most = MOST_CARDS if limit is None and most_rows(limit, out) is not None else limit
         kept = cards if most is None else cards[:most]
         batch_of = demand.batch_of or (lambda usable, gpus: None)
@@ -172,7 +175,7 @@ class _Answer:
         parts = [shows.cards_view(words, kept, rows, self.now, len(cards))]
         extra: dict[str, Any] = {**view.extra, "cards": rows}
         if self.explain:
-            parts.append(shows.left_out_cards(words, left_out, self.now))
+            parts.append(shows.left_out_cards(words, left_out, self.sizes, self.now))
             extra["explain"] = {"cards": shows.cards_told(left_out)}
         return dataclasses.replace(
             view,
@@ -215,12 +218,10 @@ class _Answer:
         parts = [terms] if plot else []
         if self.explain:
             cheaper = found.plan.cheaper()
-            _, left_out = proposals(
-                plain, read.sizes_of(self.given.get("node_gpus"), self.asked), read.cards_of(self.asked)
-            )
+            _, left_out = proposals(plain, self.sizes, read.cards_of(self.asked))
             parts += [
                 shows.left_out_view(words, cheaper, found.answer.as_of, most),
-                memory.left_out_cards(words, left_out, found.answer.as_of),
+                memory.left_out_cards(words, left_out, self.sizes, found.answer.as_of),
             ]
             extra["explain"] = {**shows.cheaper_told(cheaper), "cards": memory.cards_told(left_out)}
         reasons = [] if plot else [words.tell(reason) for reason in self.found.reasons]

@@ -165,8 +165,10 @@ def card_rows(found: Sequence[Proposal], batches: Sequence[int | None], made: Pl
     return rows
 
 
-def left_out_cards(words: Messages, left_out: Sequence[tuple[Gpu, tuple[Said, ...]]], now: datetime) -> View:
-    """Every card that does not hold the job, and why."""
+def left_out_cards(
+    words: Messages, left_out: Sequence[tuple[Gpu, tuple[Said, ...]]], sizes: Sequence[int], now: datetime
+) -> View:
+    """Every card that does not hold the job, and why: the reasons are those of the largest node of `sizes`."""
     rows: list[Row] = [
         {"gpu": card.gpu, "form_factor": card.form_factor, "vram_gib": card.vram_gib, "why": reasons}
         for card, reasons in left_out
@@ -176,7 +178,8 @@ def left_out_cards(words: Messages, left_out: Sequence[tuple[Gpu, tuple[Said, ..
         shown(words, "vram", lambda row: gib(words, row["vram_gib"], "0.##"), "right"),
         shown(words, "why", lambda row: "; ".join(words.tell(reason) for reason in row["why"])),
     ]
-    return View("fit_left_out_cards", rows, columns, now, header=[words.say("fit.cards_left_out", count=len(rows))])
+    head = words.say("fit.cards_left_out", count=len(rows), most=max(sizes, default=0))
+    return View("fit_left_out_cards", rows, columns, now, header=[head])
 
 
 def cards_told(left_out: Sequence[tuple[Gpu, tuple[Said, ...]]]) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from storage.lake import Lake
 
 Ask = Callable[..., Any]
 NIGHTS = ("2026-11-29-night", "2026-11-30-night")
-READ = ["aws", "gpuai", "hyperbolic", "vast", "verda", "vultr"]
+READ = ["aws", "hyperbolic", "vast", "vultr"]
 NOW = "2026-11-30T03:00Z"
 MODELS = ("1b", "8b", "14b", "32b", "70b")
 METHODS = ("full", "lora", "qlora", "dora")
@@ -29,7 +29,7 @@ QLORA = ("--model", "8b", "--method", "qlora")
 
 @pytest.fixture(scope="session")
 def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two recorded nights of six providers, to be read only."""
+    """Two recorded nights of four providers, to be read only."""
     store = tmp_path_factory.mktemp("nights") / "data"
     for night in NIGHTS:
         refresh(str(store), READ, recorded=night)
