@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,12 +43,14 @@ class Replayed:
     """What became of one provider's kept answers.
 
     same: those that come out as they stand in the store, or that were read by this very code. restated: new scrapes.
+    retold: scrapes whose rows stand, but whose changes were told against a snapshot that was restated since.
     failed: scrapes that today's spider cannot read any more, each with why; they stay as they are.
     """
 
     provider: str
     same: int = 0
     restated: list[Scrape] = field(default_factory=list)
+    retold: list[Scrape] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -81,6 +83,8 @@ def replay(
         waiting = iter([scrape for scrape in every if scrape.provider == name])
         while portion := list(islice(waiting, AT_ONCE)):
             _portion(lake, portion, rates, one, dry_run=dry_run)
+        if not dry_run:
+            _retell(lake, name, one)
         found.append(one)
         on_done(one)
     return found
@@ -147,6 +151,45 @@ def _restate(lake: Lake, old: Scrape, report: CrawlReport, rates: Rates, one: Re
         lake.commit(scrape, judgement.offers, moved)
         lake.refresh()
     one.restated.append(scrape)
+
+
+def _retell(lake: Lake, name: str, one: Replayed) -> None:
+    """Tell anew what moved between a night that was restated and the next one, where that is something else now.
+
+    The next night's rows are stored once more under a scrape of its own, for changes are visible through their scrape.
+    Found by the store alone, so a replay that was ended goes on with it.
+    """
+    visible = [scrape for scrape in reversed(lake.visible(name)) if scrape.origin != "import"]
+    for previous, scrape in pairwise(visible):
+        if not previous.supersedes or previous.recorded_at <= scrape.recorded_at:
+            continue
+        offers = lake.snapshot(scrape.scrape_id)
+        now = datetime.now(UTC)
+        again = replace(
+            scrape,
+            scrape_id=new_scrape_id(name, scrape.observed_at),
+            supersedes=scrape.scrape_id,
+            recorded_at=now,
+            note=f"told anew after {previous.scrape_id}; stands for {scrape.scrape_id}",
+        )
+        offers = offers.set_column(
+            offers.schema.get_field_index("scrape_id"), offers.schema.field("scrape_id"), _same(again, len(offers))
+        )
+        moved = review.changes_of(lake, again, offers, recorded_at=now)
+        if _ids(moved) != _ids(lake.changes_of(scrape.scrape_id)):
+            lake.commit(again, offers, moved)
+            lake.refresh()
+            one.retold.append(again)
+
+
+def _same(scrape: Scrape, rows: int) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.repeat(pa.scalar(scrape.scrape_id, pa.string()), rows)
+
+
+def _ids(changes: pa.Table | None) -> set[str]:
+    return set() if changes is None else set(changes["change_id"].to_pylist())
 
 
 def _alike(stored: pa.Table, read: pa.Table) -> bool:

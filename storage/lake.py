@@ -315,6 +315,12 @@ class Lake:
         )
         return shaped(rows, Offer).select(wanted)
 
+    def changes_of(self, scrape_id: str) -> pa.Table:
+        """Changes that a scrape brought, visible or not."""
+        source = self.relation("changes")
+        rows = self.query(f"SELECT * FROM {source} WHERE scrape_id = $id ORDER BY change_id", id=scrape_id)
+        return shaped(rows, Change)
+
     def rates(self) -> list[Rate]:
         """Each source's word on each day and currency, the last that was read."""
         rows = self.query(

@@ -55,7 +55,8 @@ def replay_command(
 def line_of(one: Replayed, dry_run: bool) -> str:
     """`nebius: 3 the same, 1 restated`, and a line for each that cannot be read."""
     word = "to restate" if dry_run else "restated"
-    lines = [f"{one.provider}: {one.same} the same, {len(one.restated)} {word}"]
+    retold = f", {len(one.retold)} told anew after it" if one.retold else ""
+    lines = [f"{one.provider}: {one.same} the same, {len(one.restated)} {word}{retold}"]
     lines += [
         f"{one.provider}: {scrape.scrape_id} is {scrape.verdict}" for scrape in one.restated if not scrape.supersedes
     ]

@@ -100,6 +100,32 @@ def test_what_comes_out_otherwise_is_restated_once_and_the_old_answer_stays(stor
 
 
 @pytest.mark.usefixtures("other_reading")
+def test_what_moved_after_a_restated_night_is_told_anew(store: str) -> None:
+    """The second night reads the same; its price moved from another one than was thought."""
+
+    def moves() -> list[tuple[Any, ...]]:
+        rows = changes(Lake.open(store), Filters(purchase=()), all=True).table.to_pylist()
+        return sorted(
+            (row["offer_key"], row["old_price"], row["new_price"], row["cause"])
+            for row in rows
+            if row["gpu"] == "H200" and row["kind"].startswith("price")
+        )
+
+    before = moves()
+    at_night = datetime(2026, 11, 29, 12, tzinfo=UTC)
+    (done,) = replay(store, ["hyperbolic"], until=at_night)
+    assert (len(done.restated), len(done.retold)) == (1, 1)
+    now = table(store)
+    h200 = {row["offer_key"]: row["price"] for row in now if row["provider"] == "hyperbolic" and row["gpu"] == "H200"}
+    told = moves()
+    assert told != before
+    assert {(key, new) for key, old, new, _ in told if old == 200} == set(h200.items())
+    (again,) = replay(store, ["hyperbolic"], until=at_night)
+    assert (again.restated, again.retold) == ([], [])
+    assert moves() == told
+
+
+@pytest.mark.usefixtures("other_reading")
 def test_a_span_narrows_it(store: str) -> None:
     assert counts(replay(store, ["hyperbolic"], until=NOW - timedelta(days=1))) == {"hyperbolic": (0, 1, 0)}
 
