@@ -272,3 +272,17 @@ def test_a_job_that_would_not_end_on_spot_stands_last(rows: list[dict[str, Any]]
     endless = [choice.cost.total.expected is None for choice in made.choices]
     assert True in endless
     assert endless == sorted(endless)
+
+
+def test_what_the_reader_did_not_ask_for_says_so_and_still_tells_the_on_demand_price(
+    rows: list[dict[str, Any]],
+) -> None:
+    def spot_only(row: Any) -> list[str]:
+        return [] if row["purchase"] == "spot" else ["not asked for"]
+
+    made = plan(rows, demand(60), SIX_HOURS, why_not=spot_only)
+    assert {choice.offer["purchase"] for choice in made.choices} == {"spot"}
+    assert any(choice.price_ratio is not None for choice in made.choices)
+    others = [one for one in made.left_out if one.offer["purchase"] != "spot"]
+    assert others
+    assert all("not asked for" in one.reasons for one in others)
