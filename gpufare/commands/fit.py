@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpufare import args
-from gpufare.cli import UsageFault, complain, settings
+from gpufare.cli import UsageFault, settings
 from gpufare.commands import fit_options as read
 from gpufare.commands.filters import OWN_HARDWARE, OWN_MACHINE, build
 from gpufare.commands.options import Output, emit, examples, limit_option, most_rows, output_options
-from table.view import Row, Shown, View, column
+from table.view import View
 
 if TYPE_CHECKING:
     from gpufare.commands.fit_offers import Found
@@ -94,7 +93,9 @@ def fit_command(
     if file is not None:
         if model or config or given or matrix or any(value is not None for value in work_said.values()):
             raise UsageFault("--from-csv takes every setting from the file; leave the other options out")
-        _answer_file(file, out)
+        from gpufare.commands.fit_file import answer_file
+
+        answer_file(file, out)
         return
     if matrix:
         if config is not None or any(value is not None for value in work_said.values()):
@@ -264,53 +265,3 @@ def _estimated(job: Job) -> Estimate:
         return estimate(job)
     except Refused as error:
         raise click.ClickException(str(error)) from None
-
-
-def _answer_file(file: Path, out: Output) -> None:
-    from planner.job_csv import ColumnsError
-
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as lines:
-            rows = list(_file_rows(lines))
-    except ColumnsError as error:
-        raise UsageFault(f"{file}: {error}") from None
-    except UnicodeDecodeError:
-        raise UsageFault(f"{file} is no text in UTF-8") from None
-    except OSError as error:
-        raise UsageFault(f"{file}: {error.strerror}") from None
-    failed = [row for row in rows if row["error"]]
-    shown = [column("row"), *_figures(), column("confidence", drop=1), column("error")]
-    view = View(
-        "fit_many", rows, shown, datetime.now(UTC), {"from_csv": str(file)}, {"rows": len(rows), "errors": len(failed)}
-    )
-    emit(view, out)
-    if failed:
-        first = f"row {failed[0]['row']}: {failed[0]['error']}"
-        complain(f"{len(failed)} of {len(rows)} rows have no estimate; the first is {first}")
-        click.get_current_context().exit(1)
-
-
-def _figures() -> list[Shown]:
-    def shown(heading: str, name: str) -> Shown:
-        return Shown(heading, lambda row: "?" if row[name] is None else f"{row[name]:.2f}", "right", name=name)
-
-    return [shown("LOW GiB", "low_gib"), shown("EXPECTED GiB", "expected_gib"), shown("HIGH GiB", "high_gib")]
-
-
-def _file_rows(lines: Any) -> Iterator[Row]:
-    """An answer for each row of the file, in order, counted from 1."""
-    from planner.fit import JobError, Refused, estimate
-    from planner.job_csv import jobs
-
-    for number, job in enumerate(jobs(lines), start=1):
-        row: dict[str, Any] = dict.fromkeys(("row", "low_gib", "expected_gib", "high_gib", "confidence", "error"))
-        row["row"] = number
-        try:
-            if isinstance(job, JobError):
-                raise job
-            found = estimate(job)
-        except (JobError, Refused) as error:
-            row["error"] = str(error)
-        else:
-            row |= {name: getattr(found, name) for name in ("low_gib", "expected_gib", "high_gib", "confidence")}
-        yield row
