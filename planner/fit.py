@@ -19,7 +19,7 @@ from planner.terms import GIB, NAMES, counting
 from schemas.messages import Said, said
 from schemas.stacks import ranges
 
-__all__ = ["Estimate", "Job", "JobError", "Refused", "Term", "estimate", "largest_micro_batch"]
+__all__ = ["Estimate", "Job", "JobError", "Refused", "Term", "estimate", "largest_micro_batch", "range_about"]
 
 SCATTER = "scatter"
 DECIMALS = 2
@@ -78,7 +78,7 @@ def estimate(job: Job) -> Estimate:
     leanest = min((_rounded(job, candidate, lean) for candidate in likely), key=_total)
     hungriest = max((_rounded(job, candidate, hungry) for candidate in likely), key=_total)
     doubts = _doubts(job)
-    low, high = _ends(_total(leanest), _total(mean), _total(hungriest), bool(doubts))
+    low, high = range_about(_total(leanest), _total(mean), _total(hungriest), bool(doubts))
     leanest[SCATTER], mean[SCATTER] = round(low - _total(leanest), DECIMALS), 0.0
     hungriest[SCATTER] = round(high - _total(hungriest), DECIMALS)
     return Estimate(
@@ -138,7 +138,7 @@ def _total(terms: dict[str, float]) -> float:
     return round(sum(terms.values()), DECIMALS)
 
 
-def _ends(leanest: float, expected: float, hungriest: float, doubtful: bool) -> tuple[float, float]:
+def range_about(leanest: float, expected: float, hungriest: float, doubtful: bool) -> tuple[float, float]:
     """Ends of the range in GiB: scatter about the outermost stacks, no further off than is of use."""
     bounds = ranges()
     low = max(leanest * bounds.scatter_low, expected / bounds.most_below)
