@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from gpufare.cli import UsageFault
 
 SPANS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+YEARS = (1970, 2999)
+"""in which a moment may lie: every day of them has a day before and one after"""
 CONTINENTS = {
     "AF": "Africa",
     "AN": "Antarctica",
@@ -236,11 +238,13 @@ def moment(text: str, now: datetime, *, end_of_day: bool = False) -> datetime:
         past = named.get(word)
         day = word if past is None else (now.astimezone(UTC) - timedelta(days=past)).date().isoformat()
         at = datetime.fromisoformat(day.upper() if "t" in day else day)
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     except (ValueError, OverflowError):
         raise UsageFault(
             f"no day or time {text!r}; write 2026-11-29, 2026-11-29T02:00Z, yesterday, 90d or 12h"
         ) from None
-    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    if not YEARS[0] <= at.year <= YEARS[1]:
+        raise UsageFault(f"{text!r} lies outside the years {YEARS[0]} to {YEARS[1]}; no price was published then")
     if end_of_day and re.fullmatch(r"[\d-]+|\d{4}-?w[\d-]+", day):
         return at + timedelta(days=1) - timedelta(microseconds=1)
     return at
