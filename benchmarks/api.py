@@ -11,6 +11,7 @@ import asyncio
 import itertools
 import re
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -111,7 +112,9 @@ def main() -> None:
         began = time.perf_counter()
         answer = asyncio.run(first(api, QUESTION))
         print(f"30,000 offers; {QUESTION}: {len(answer):,} bytes, {time.perf_counter() - began:.2f} s when asked first")
-        port = str(urlsplit(api).port + 1 if urlsplit(api).port else 8699)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
         bare = serve(stack, [sys.executable, "-c", BARE, str(len(answer)), port], f"http://127.0.0.1:{port}")
         tag = re.search(rb"etag: (.+)\r\n", answer, re.IGNORECASE)
         asked = f"If-None-Match: {tag[1].decode()}\r\n" if tag else ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import mimetypes
 import threading
 import time
 from collections import OrderedDict
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 PREFIX = "/api"
 KEPT_S = 300
 """for which an answer counts as current; what a reader may keep it for"""
-KEPT = 256
+KEPT = 128
 """answers"""
-LARGEST = 1_000_000
+LARGEST = 500_000
 """bytes of an answer that is kept"""
 AT_ONCE = 4
 """questions that are worked out at once: each takes a thread of DuckDB for every core"""
@@ -113,6 +114,7 @@ def app(
     # A route, not a mount: its address has no slash at its end.
     api.router.routes.extend(Route(path, other) for path, other in (mounts or {}).items())
     if site is not None:
+        mimetypes.add_type("application/atom+xml", ".atom")  # no table of a system has it
         api.mount("/", StaticFiles(directory=site, html=True))
     else:
         api.get("/", include_in_schema=False)(start)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ipaddress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from gpufare.cli import UsageFault, settings
 from gpufare.commands.options import examples
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 PORT = 8617
 
@@ -54,7 +58,7 @@ def serve_command(ctx: click.Context, host: str, port: int, site: Path | None) -
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def application(store: str, host: str = "127.0.0.1", site: Path | None = None):  # type: ignore[no-untyped-def]
+def application(store: str, host: str = "127.0.0.1", site: Path | None = None) -> ASGIApp:
     """The ASGI application over the store: REST, MCP and the pages."""
     from importlib.metadata import version
 

@@ -447,11 +447,13 @@ def test_what_may_not_be_passed_on_is_left_out_for_others(live: Path, api: httpx
 
 def test_the_published_pages_stand_beside_it(live: Path, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("<title>pages</title>")
+    (tmp_path / "changes.atom").write_text("<feed/>")
     with served(live, site=tmp_path) as address:
         page = httpx.get(f"{address}/")
         assert page.text == "<title>pages</title>"
         assert httpx.get(f"{address}/", headers={"If-None-Match": page.headers["etag"]}).status_code == 304
         assert httpx.get(f"{address}/none.html").status_code == 404
+        assert httpx.get(f"{address}/changes.atom").headers["content-type"].startswith("application/atom+xml")
         assert httpx.get(f"{address}/..%2f..%2fetc/passwd").status_code == 404
         assert httpx.get(f"{address}/api/status").status_code == 200
 
