@@ -90,7 +90,7 @@ def index(
     """
     combination = ", ".join(COMBINATION)
     rows = lake.query(
-        f"""WITH {_standing(lake, filters, since, until, now)},
+        f"""WITH {standing(lake, filters, since, until, now)},
         priced AS (SELECT *, CASE
                 WHEN coalesce(list_contains(flags, $withheld), false) THEN 'withheld'
                 WHEN stale THEN 'stale'
@@ -114,7 +114,7 @@ def index(
         FROM scored ORDER BY day DESC, {_by(COMBINATION)}, usd_per_gpu_hour NULLS LAST, offer_key""",
         fractional=filters.fractional,
         serverless=filters.serverless,
-        **_params(filters, since, until, now, known_at),
+        **params(filters, since, until, now, known_at),
     )
     used = "FILTER (WHERE left_out IS NULL)"
     counts = ", ".join(f"count(*) FILTER (WHERE left_out = '{why}') AS {why}" for why in LEFT_OUT)
@@ -182,7 +182,7 @@ def ratio(
         for name in ("usd_per_gpu_hour", "offer_key", "scrape_id", "recording_sha256")
     )
     rows = lake.query(
-        f"""WITH {_standing(lake, wanted, since, until, now)},
+        f"""WITH {standing(lake, wanted, since, until, now)},
         sides AS (SELECT day, {", ".join(f"{sql} AS {name}" for name, sql in shape.items())}, {sides}
             FROM (SELECT * RENAME (instance_type AS own_type) FROM standing
                 WHERE usd_per_gpu_hour IS NOT NULL AND observed_at >= day::TIMESTAMPTZ
@@ -193,7 +193,7 @@ def ratio(
         FROM sides WHERE ratio IS NOT NULL ORDER BY {_by(shape)}, day DESC""".replace(
             "coalesce(instance_type,", "coalesce(own_type,"
         ),
-        **_params(wanted, since, until, now, known_at),
+        **params(wanted, since, until, now, known_at),
     )
     table = lake.query(
         f"""WITH moves AS (SELECT *, ln(ratio) - lag(ln(ratio)) OVER (PARTITION BY {names} ORDER BY day) AS move
@@ -207,8 +207,8 @@ def ratio(
     return RatioAnswer(table, rows, now, wanted.described(), lake.origin)
 
 
-def _standing(lake: Lake, filters: Filters, since: datetime | None, until: datetime | None, now: datetime) -> str:
-    """SQL clause `standing`: for each day every provider's last accepted rows, with `stale`. Parameters: `_params`."""
+def standing(lake: Lake, filters: Filters, since: datetime | None, until: datetime | None, now: datetime) -> str:
+    """SQL clause `standing`: for each day every provider's last accepted rows, with `stale`. Parameters: `params`."""
     where = asked.hardware(filters)
     where.add("gpu IS NOT NULL")
     if filters.in_stock:
@@ -235,9 +235,10 @@ def _standing(lake: Lake, filters: Filters, since: datetime | None, until: datet
         standing AS (SELECT day, stale, o.* FROM {source} o JOIN read USING (scrape_id) WHERE {where.sql()})"""
 
 
-def _params(
+def params(
     filters: Filters, since: datetime | None, until: datetime | None, now: datetime, known_at: datetime | None
 ) -> dict[str, Any]:
+    """What `standing` needs beside its filters."""
     from schemas.providers import providers
 
     where = asked.hardware(filters)

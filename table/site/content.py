@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from schemas.providers import providers
 from schemas.rate import GRACE, usd_rates
 from schemas.scrape import ACCEPTED, Scrape
-from storage.filled import MOST_POINTS, filled
-from storage.filters import Filters, Gpu
+from storage.daily import daily
+from storage.filters import Filters
 from storage.flags import WITHHELD
 from storage.health import Health, status
 from storage.lake import Lake
@@ -28,6 +28,21 @@ from table.view import Row, rows_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
+SHOWN = (
+    *("provider", "gpu", "form_factor", "gpu_count", "vram_gib", "accelerator_raw", "instance_type", "purchase"),
+    *(
+        "term_months",
+        "usd_per_gpu_hour",
+        "availability",
+        "region",
+        "zone",
+        "country",
+        "flags",
+        "observed_at",
+        "offer_key",
+    ),
+)
+"""columns of an offer that pages show, or make theirs of"""
 CURRENCIES = ("USD", "EUR", "VND")
 YEAR, MONTH, QUARTER = timedelta(days=365), timedelta(days=30), timedelta(days=90)
 FEWEST_OBSERVATIONS = 7
@@ -46,9 +61,17 @@ class RateOfDay:
     source: str
 
 
+class Past(NamedTuple):
+    """An offer's last 90 days: usable prices, their median of 30 days and lowest of 90, USD per GPU-hour."""
+
+    observations: int
+    median_30d_usd: Decimal | None
+    low_90d_usd: Decimal
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A card's price on a day, USD per GPU-hour: lowest and median; `state` as `storage.filled` tells it."""
+    """A card's price on a day, USD per GPU-hour: lowest and median; `state` as `storage.daily` tells it."""
 
     day: date
     lowest: Decimal | None
@@ -69,12 +92,16 @@ class Day:
 
 @dataclass(frozen=True)
 class Content:
-    """Everything that pages, data files and the manifest are made of."""
+    """Everything that pages, data files and the manifest are made of.
+
+    table: the offers, cheapest GPU-hour first, all columns. rows: the same offers, columns SHOWN. past: by offer key.
+    """
 
     as_of: datetime
     sample: bool
     table: pa.Table
     rows: Sequence[Row]
+    past: Mapping[str, Past]
     kept_back: Counter[str]
     seen: Mapping[str, Current]
     rates: Mapping[str, RateOfDay]
@@ -97,8 +124,6 @@ def read(lake: Lake, now: datetime, *, history: timedelta = YEAR) -> Content:
     kept_back = Counter(slug for slug in names if not open_to_all[slug])
     told = pa.array(sorted(slug for slug, is_open in open_to_all.items() if is_open), pa.string())
     table = everything.table.filter(pc.is_in(everything.table["provider"], told))
-    known = past(lake, now, table["offer_key"].to_pylist())
-    rows = [{**row, **known.get(row["offer_key"], {})} for row in rows_of(table)]
     scrapes = lake.scrapes()
     readable = sorted({scrape.provider for scrape in scrapes if passed_on(providers().get(scrape.provider))})
     moved = changes(lake, Filters(purchase=(), providers=tuple(readable)), since=now - MONTH, until=now)
@@ -106,7 +131,8 @@ def read(lake: Lake, now: datetime, *, history: timedelta = YEAR) -> Content:
         as_of=now,
         sample=lake.origin != "live",
         table=table,
-        rows=rows,
+        rows=rows_of(table.select(SHOWN)),
+        past=past(lake, now),
         kept_back=kept_back,
         seen={one.provider: one for one in current(lake, now)},
         rates=rates(lake, now.date()),
@@ -131,11 +157,8 @@ def rates(lake: Lake, today: date) -> dict[str, RateOfDay]:
     return found
 
 
-def past(lake: Lake, now: datetime, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """For each offer: observations (prices that could be used) in 90 days, median_30d_usd, low_90d_usd per GPU-hour.
-
-    Both figures only where there are FEWEST_OBSERVATIONS.
-    """
+def past(lake: Lake, now: datetime) -> dict[str, Past]:
+    """The past of each offer that has FEWEST_OBSERVATIONS."""
     source = lake.relation("snapshots", since=now - QUARTER, until=now)
     rows = lake.query(
         f"""WITH {with_visible(lake.relation("scrapes"))}
@@ -150,50 +173,27 @@ def past(lake: Lake, now: datetime, keys: Sequence[str]) -> dict[str, dict[str, 
         since=now - QUARTER,
         now=now,
     )
-    wanted = set(keys)
-    return {row["offer_key"]: row for row in rows.to_pylist() if row["offer_key"] in wanted}
+    keys, *figures = (rows[name].to_pylist() for name in ("offer_key", *Past._fields))
+    return dict(zip(keys, map(Past, *figures), strict=True))
 
 
 def histories(
     lake: Lake, readable: Sequence[str], now: datetime, span: timedelta
 ) -> dict[Card, dict[str, list[Point]]]:
-    """Each card's days by purchase, `on_demand` and `spot`. Cards are read in batches that one answer can hold."""
-    since = now - span
+    """Each card's days by purchase, `on_demand` and `spot`; `readable` are the providers that may be told of."""
+    asked = Filters(purchase=("on_demand", "spot"), providers=tuple(readable))
     found: dict[Card, dict[str, list[Point]]] = {}
-    for models in _batches(lake, readable, since, now):
-        asked = Filters(
-            gpus=tuple(Gpu(model) for model in models), purchase=("on_demand", "spot"), providers=tuple(readable)
+    for row in daily(lake, asked, now=now, since=now - span).to_pylist():
+        point = Point(
+            row["day"],
+            row["lowest_usd_per_gpu_hour"],
+            row["median_usd_per_gpu_hour"],
+            row["state"],
+            row["provider"],
+            row["offers"],
         )
-        for row in filled(lake, asked, every="day", now=now, since=since).to_pylist():
-            point = Point(
-                row["period_start"].date(),
-                row["usd_per_gpu_hour"],
-                row["median_usd_per_gpu_hour"],
-                row["state"],
-                row["provider"],
-                row["offers"],
-            )
-            found.setdefault((row["gpu"], row["form_factor"]), {}).setdefault(row["purchase"], []).append(point)
+        found.setdefault((row["gpu"], row["form_factor"]), {}).setdefault(row["purchase"], []).append(point)
     return found
-
-
-def _batches(lake: Lake, readable: Sequence[str], since: datetime, now: datetime) -> list[list[str]]:
-    counted = lake.query(
-        f"""SELECT gpu, count(DISTINCT offer_key) AS n FROM {lake.relation("snapshots", since=since, until=now)}
-        WHERE gpu IS NOT NULL AND list_contains($readable, provider) AND purchase IN ('on_demand', 'spot')
-        GROUP BY gpu ORDER BY gpu""",
-        readable=list(readable),
-    )
-    room = MOST_POINTS // (2 * ((now - since).days + 32))
-    batches: list[list[str]] = []
-    held = room
-    for row in counted.to_pylist():
-        if held + row["n"] > room:
-            batches.append([])
-            held = 0
-        batches[-1].append(row["gpu"])
-        held += row["n"]
-    return batches
 
 
 def health_days(scrapes: Sequence[Scrape], now: datetime, days: int = 90) -> dict[str, list[Day]]:

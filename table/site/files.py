@@ -39,7 +39,7 @@ def ledger(content: Content, made_at: datetime) -> dict[str, Any]:
         "made_at": made_at,
         "sample": content.sample,
         "rows": len(content.rows),
-        "columns": columnar.table(content.rows),
+        "columns": columnar.table(content),
         "providers": {
             slug: {
                 "title": safe(facts.title if (facts := providers().get(slug)) else slug),

@@ -5,7 +5,7 @@
   const count = told.rows;
   const columns = {};
   for (const [name, column] of Object.entries(told.columns)) {
-    columns[name] = { values: [null, ...column.d], at: Uint32Array.from(column.i) };
+    columns[name] = { values: [null, ...column.d], at: new Uint32Array(column.i) };
   }
   const HOURS_PER_MONTH = 730;
   const numbers = new Map();
