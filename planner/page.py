@@ -7,9 +7,8 @@ billed hours of interruptible capacity along `hours`, rounding as `planner.job_c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from planner.cards import BRIDGED, Demand, Need, Shape, judge
 from planner.grid import METHODS, MOST_TOKENS, SIZES, Lines, grid, grid_tokens
@@ -17,6 +16,7 @@ from planner.job_cost import INTERRUPTIBLE, Terms, Work, assumed_rate, job_cost,
 from planner.plan import PLANNED
 from planner.terms import NAMES
 from schemas.messages import Said
+from schemas.models import find_model
 from schemas.providers import providers
 from schemas.training import Technique
 
@@ -29,12 +29,11 @@ _FIRST_HOURS = 1 / 60
 _HOURS_BELOW = 24
 
 
-@dataclass(slots=True)
-class Page:
+class Page(NamedTuple):
     """`told` is for the script, plain lists and dictionaries; in it a text is its place in `texts`."""
 
     told: dict[str, Any]
-    texts: list[Said | str] = field(default_factory=list)
+    texts: list[Said | str]
 
 
 class _Texts:
@@ -68,6 +67,7 @@ def page(rows: Iterable[Mapping[str, Any]]) -> Page:
         series[one.model.name]["context"] = one.model.context
     rate = assumed_rate()
     told = {
+        "usual": {"model": find_model("8b").name, "method": "lora", "seq": 2048, "batch": 1, "hours": 6},
         "methods": list(METHODS),
         "sizes": list(SIZES),
         "terms": list(NAMES),

@@ -21,6 +21,7 @@ def publish_command(ctx: click.Context, folder: Path) -> int:
     publish leaves the former version live; three versions are kept. Open DIR/index.html, or serve DIR with any server.
     Rows of providers whose terms do not let them be passed on are left out and named.
     """
+    from planner.page import COLUMNS, page
     from storage.lake import Lake
     from table.exports import NotOurs
     from table.site.build import publish
@@ -30,7 +31,12 @@ def publish_command(ctx: click.Context, folder: Path) -> int:
     made_at = datetime.now(UTC)
     try:
         result = publish(
-            lake, folder, now=lake.clock(made_at), made_at=made_at, on_step=lambda step: click.echo(step, err=True)
+            lake,
+            folder,
+            now=lake.clock(made_at),
+            made_at=made_at,
+            on_step=lambda step: click.echo(step, err=True),
+            plan=lambda offers: page(offers.select(COLUMNS).to_pylist()),
         )
     except NotOurs as error:
         raise UsageFault(str(error)) from None

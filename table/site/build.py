@@ -14,20 +14,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from schemas.messages import languages
 from storage.lake import Lake
 from table.exports import NotOurs
 from table.jsontext import dumps
+from table.site.columns import script
 from table.site.content import Content, read
 from table.site.files import llms, manifest, write_data
-from table.site.pages import Pages, environment
+from table.site.pages import Pages, Planned, environment
 from table.site.words import Words
 from table.view import SAMPLE
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ASSETS = Path(__file__).with_name("assets")
 POINTER = "latest.json"
 """tells which version is live; a folder that has it is a site of ours and may be published to"""
+Planner = Callable[["pa.Table"], Planned]
+"""the offers to what the planner tells of them"""
 KEPT = 3
 ABANDONED_S = 3600
 
@@ -47,9 +54,17 @@ class Published:
 
 
 def publish(
-    lake: Lake, folder: Path, *, now: datetime, made_at: datetime, on_step: Callable[[str], None] = lambda step: None
+    lake: Lake,
+    folder: Path,
+    *,
+    now: datetime,
+    made_at: datetime,
+    on_step: Callable[[str], None] = lambda step: None,
+    plan: Planner | None = None,
 ) -> Published:
     """Publish the store as of `now` (the reader's time of the store) into the folder. `made_at` names the version.
+
+    plan: works out what the page of the planner needs; without it there is no such page.
 
     Raises NotOurs where the folder holds anything but a site of ours, StoreError where the store cannot be read.
     """
@@ -65,7 +80,7 @@ def publish(
         on_step("reading the store")
         content = read(lake, now)
         result = Published(versions / stamp, now, content.sample, offers=len(content.rows), kept_back=content.kept_back)
-        _write(draft, content, lake, stamp=stamp, made_at=made_at, on_step=on_step)
+        _write(draft, content, lake, made_at=made_at, on_step=on_step, plan=plan)
         result.files, result.size = manifest(draft, content, stamp, made_at)
         draft.rename(result.folder)
     finally:
@@ -92,17 +107,28 @@ def _stamp(versions: Path, made_at: datetime) -> str:
 
 
 def _write(
-    draft: Path, content: Content, lake: Lake, *, stamp: str, made_at: datetime, on_step: Callable[[str], None]
+    draft: Path,
+    content: Content,
+    lake: Lake,
+    *,
+    made_at: datetime,
+    on_step: Callable[[str], None],
+    plan: Planner | None,
 ) -> None:
     shutil.copytree(ASSETS, draft / "assets")
     made = environment()
     is_empty = not content.rows and not content.histories
     on_step("writing data")
     offered = [] if is_empty else write_data(draft / "data", content, lake, made_at)
+    planned = None
+    if plan is not None and not is_empty:
+        on_step("working out what jobs need")
+        planned = plan(content.table)
+        (draft / "data" / "fit.js").write_text(script("FIT", planned[0]), encoding="utf-8")
     for language in languages():
         on_step(f"writing pages: {language}")
         pages = Pages(content, Words.of(language), made, {"made_at": made_at})
-        for path, text in [pages.empty()] if is_empty else pages.all(offered):
+        for path, text in [pages.empty()] if is_empty else pages.all(offered, planned):
             place = draft / language / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text, encoding="utf-8")

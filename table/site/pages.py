@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemas.change import CAUSES, CHANGE_KINDS, Change
 from schemas.gpu_table import rows_by_model
-from schemas.messages import languages, messages
+from schemas.messages import Said, languages, messages
 from schemas.offer import Offer
 from schemas.providers import FACT_NAMES, Provider, providers
 from schemas.record import columns
@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 TEMPLATES = Path(__file__).with_name("templates")
-SECTIONS = ("index", "gpus", "providers", "changes", "status", "guide", "method", "data")
+SECTIONS = ("index", "fit", "gpus", "providers", "changes", "status", "guide", "method", "data")
+PLANNER = "fit"
+"""the page that is there where the planner told what jobs need"""
+Planned = tuple[dict[str, Any], Sequence[Said | str]]
+"""what the planner tells the page's script, and the texts that it names by their place"""
 PROSE = ("guide", "method")
 """pages that are a text of the catalogue"""
 POLICY = (
@@ -65,7 +69,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals.update(
-        {"languages": languages(), "sections": SECTIONS, "slug_of": slug_of, "link": link, "policy": POLICY}
+        {"languages": languages(), "slug_of": slug_of, "link": link, "policy": POLICY}
         | {"gpu_name": gpu_name, "region_name": region_name, "safe": safe, "fresh": fresh_for_h}
         | {"language_names": {code: messages(code).say("site.language_name") for code in languages()}}
         | {"sample_words": {code: messages(code).say("site.sample") for code in languages()}}
@@ -83,8 +87,11 @@ class Pages:
         self._bars: dict[str, dict[str, Any]] = {}
         self._shared = {"w": words, "t": words.t, "c": content, **shared}
 
-    def all(self, downloads: list[Download]) -> Iterator[tuple[str, str]]:
+    def all(self, downloads: list[Download], planned: Planned | None = None) -> Iterator[tuple[str, str]]:
         """Path below the language's folder and text of each page."""
+        self._shared["sections"] = [name for name in SECTIONS if planned or name != PLANNER]
+        if planned:
+            yield self._page(PLANNER, planned=planned[0], plan_words=self.words.of_planner(planned[1]))
         yield self._page("index", currencies=[name for name in CURRENCIES if name in self.content.rates])
         yield self._page("gpus", cards=[self._card_line(gpu) for gpu in self.cards])
         for gpu in self.cards:
@@ -102,6 +109,7 @@ class Pages:
 
     def empty(self) -> tuple[str, str]:
         """The one page of a store without offers: what to run."""
+        self._shared["sections"] = [name for name in SECTIONS if name != PLANNER]
         return self._page("index", template="empty")
 
     def _page(self, name: str, *, template: str | None = None, **values: Any) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
-from schemas.messages import Messages, messages
+from schemas.messages import Messages, Said, messages
 from table.cells import UNKNOWN, money, safe
 
 PRICE = "#,##0.00########"
@@ -101,6 +101,14 @@ class Words:
     def script(self) -> Mapping[str, Mapping[str, str]]:
         """The texts that the table's script needs."""
         return {name: self.messages.topic(f"site.{name}") for name in TABLES}
+
+    def of_planner(self, texts: Sequence[Said | str]) -> Mapping[str, Any]:
+        """The texts that the planner's script needs; `texts` are its own."""
+        tables = {"js": "site.planner_js", "column": "site.planner_col", "copy": "site.js", "col": "site.col",
+                  "purchase": "site.purchase", "availability": "site.availability", "term": "fit.term",
+                  "confidence": "fit.confidence"}  # fmt: skip
+        told = {name: self.messages.topic(table) for name, table in tables.items()}
+        return {**told, "texts": [self.messages.tell(text) for text in texts]}
 
 
 def link(text: str | None) -> str | None:
