@@ -27,6 +27,7 @@ from storage.filters import Filters
 from storage.lake import Lake
 from storage.query import offers
 from storage.recordings import Recordings
+from storage.stamp import stamp
 from storage.verify import verify
 
 pytestmark = pytest.mark.slow
@@ -288,3 +289,12 @@ def test_a_bucket_that_is_not_there_is_one_line(url: str) -> None:
         Lake.open("s3://no-such-bucket/x", origin="recording", create=True)
     assert "no-such-bucket" in str(said.value)
     assert "\n" not in str(said.value)
+
+
+def test_the_state_of_a_store_moves_with_each_commit(url: str) -> None:
+    seen = [stamp(url)]
+    for night in (FIRST, SECOND):
+        gpufare(url, "refresh", PROVIDER, "--recorded", night)
+        seen += [stamp(url)]
+        assert stamp(url) == seen[-1]
+    assert len(set(seen)) == 3
