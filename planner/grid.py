@@ -8,7 +8,7 @@ straight line between its neighbours would miss. TOLERANCE is what a test holds 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -72,19 +72,17 @@ def grid_tokens() -> list[int]:
     return sorted({round(MOST_TOKENS ** (place / (GRID - 1))) for place in range(GRID)})
 
 
-def grid(
-    wanted: Iterable[Model] | None = None, methods: Sequence[str] = METHODS, sizes: Sequence[int] = SIZES
-) -> list[Series]:
-    """Every model by every method on nodes as `planner.demand` spreads it; `wanted`: default all models."""
+def grid() -> list[Series]:
+    """Every model by every method on nodes as `planner.demand` spreads it."""
     import numpy as np
 
     tokens = np.array(grid_tokens(), dtype=float)
     found = []
-    for model in wanted if wanted is not None else models().values():
-        for method in methods:
+    for model in models().values():
+        for method in METHODS:
             job = Job(model=model, method=method)
             told = estimate(job)
-            spread = {size: on_node(job, size) for size in sizes}
+            spread = {size: on_node(job, size) for size in SIZES}
             lines = {size: _lines(one, tokens, told.confidence == "low") for size, one in spread.items() if one}
             found.append(Series(model, method, technique_of(job), lines, told.confidence, told.reasons))
     return found
@@ -97,12 +95,16 @@ def _lines(job: Job, tokens: Floats, is_doubtful: bool) -> Lines:
     def of_length(number: int) -> Job:
         return replace(job, seq_len=number)
 
+    @cache
+    def on(candidate: Candidate, adapter_dtype: str) -> Floats:
+        return _terms(of_length, candidate, adapter_dtype, tokens)
+
     likely = candidates(job)
-    own = [_terms(of_length, one, None, tokens) for one in likely]
+    own = [on(one, one.stack.adapter_dtype) for one in likely]
     mean = np.sum([one.share * terms for one, terms in zip(likely, own, strict=True)], axis=0)
     leanest, hungriest = own, own
     if job.way.frozen_base:  # only adapters can be of either type
-        leanest, hungriest = ([_terms(of_length, one, dtype, tokens) for one in likely] for dtype in ("bf16", "fp32"))
+        leanest, hungriest = ([on(one, dtype) for one in likely] for dtype in ("bf16", "fp32"))
     expected = mean.sum(axis=0)
     least = np.min([terms.sum(axis=0) for terms in leanest], axis=0)
     most = np.max([terms.sum(axis=0) for terms in hungriest], axis=0)

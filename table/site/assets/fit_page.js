@@ -7,6 +7,11 @@
   const language = document.documentElement.lang;
   const form = document.getElementById("job");
   const SHOWN = 50;
+  const LONGEST = 120;
+  const USUAL = ["rank", "gpu", "n", "total", "range", "provider", "purchase", "region", "stock", "age", "usd_per_hour", "need", "usable", "headroom", "compute", "rounding", "interruptions", "notes"];
+  const PHONE = ["gpu", "n", "total", "purchase", "provider", "stock"];
+  const NUMBERS = ["rank", "n", "need", "usable", "headroom", "age", "usd_per_hour", "compute", "rounding", "interruptions", "total"];
+  const STYLES = { gpu: "word", range: "word", purchase: "word", notes: "long" };
   const WHOLE = { seq: told.most_tokens, batch: told.most_tokens };
   let state = read(location.search);
 
@@ -121,8 +126,14 @@
     fill("memory", heads, [...terms, ...ends]);
   }
 
+  // A text of a provider, cut where it is too long for a cell.
+  function own(text) {
+    const told = text === null ? "?" : text.length > LONGEST ? text.slice(0, LONGEST) + "…" : text;
+    return element("bdi", told);
+  }
+
   function gpu(row) {
-    const name = element("bdi", ledger.value("gpu", row) || "?");
+    const name = own(ledger.value("gpu", row));
     const page = ledger.told.gpus[ledger.value("model", row)];
     return page ? linked(name, "gpu/" + page + ".html") : name;
   }
@@ -135,16 +146,19 @@
 
   function provider(row) {
     const { title, page } = ledger.told.providers[ledger.value("provider", row)];
-    return linked(element("bdi", title), "provider/" + page + ".html");
+    return linked(own(title), "provider/" + page + ".html");
   }
 
   function range(three) {
     return cents.format(three[0]) === cents.format(three[2]) ? "" : say("range", { low: cents.format(three[0]), high: cents.format(three[2]) });
   }
 
+  function style(name) {
+    return NUMBERS.includes(name) ? "num" : STYLES[name] || "";
+  }
+
   function offers(choices, asked) {
-    const names = ["rank", "gpu", "n", "need", "usable", "headroom", "purchase", "provider", "region", "stock", "age", "usd_per_hour", "compute", "rounding", "interruptions", "total", "range", "notes"];
-    const isNumber = new Set(["rank", "n", "need", "usable", "headroom", "age", "usd_per_hour", "compute", "rounding", "interruptions", "total"]);
+    const names = matchMedia("(max-width: 640px)").matches ? PHONE : USUAL;
     const rows = choices.slice(0, SHOWN).map(function (choice, index) {
       const { row, need, cost } = choice;
       const stock = ledger.value("availability", row);
@@ -161,7 +175,7 @@
         headroom: percent.format(choice.headroom),
         purchase: words.purchase[ledger.value("purchase", row)],
         provider: provider(row),
-        region: element("bdi", ledger.value("region", row) || "?"),
+        region: own(ledger.value("region", row)),
         stock: element("span", words.availability[stock], "stock " + stock),
         age: element("span", window.gpufareAge(ledger.ageSeconds(row), stale), "age"),
         usd_per_hour: price.format(choice.price),
@@ -172,11 +186,11 @@
         range: range(cost.total),
         notes: notes.join("; "),
       };
-      const made = line(names.map((name) => [cells[name], isNumber.has(name) ? "num" : name === "notes" ? "long" : name === "range" || name === "purchase" ? "word" : ""]));
+      const made = line(names.map((name) => [cells[name], style(name)]));
       made.dataset.key = choice.key;
       return made;
     });
-    fill("offers", names.map((name) => [words.column[name], isNumber.has(name) ? "num" : ""]), rows, say("nothing"));
+    fill("offers", names.map((name) => [words.column[name], style(name)]), rows, say("nothing"));
     const hours = say("hours", { hours: asked.hours });
     document.getElementById("work").textContent = choices.length > SHOWN ? hours + " " + say("first", { shown: SHOWN, all: choices.length }) : hours;
   }
