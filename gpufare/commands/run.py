@@ -82,7 +82,7 @@ def run(
 @click.option("--into", default=DEMO, show_default=True, metavar="DIR", help="The sample store; it is made anew.")
 @click.pass_context
 def demo_command(ctx: click.Context, names: tuple[str, ...], into: str) -> int:
-    """The nightly job on two recorded nights, offline: what was done, then the cheapest offers, then what changed.
+    """The nightly job on two recorded nights, offline: what was done, the cheapest offers, what changed, the site.
 
     All providers, or those named.
 
@@ -100,7 +100,11 @@ def demo_command(ctx: click.Context, names: tuple[str, ...], into: str) -> int:
         click.echo(f"\n{night} (SAMPLE, recorded answers)", err=True)
         run(into, wanted, night)
     click.echo("", err=True)
-    for arguments in (["offers", "--limit", "15"], ["changes", "--since", "2026-11-30", "--all"]):
+    for arguments in (
+        ["offers", "--limit", "15"],
+        ["changes", "--since", "2026-11-30", "--all"],
+        ["publish", str(Path(into) / "site")],
+    ):
         click.echo(f"$ gpufare --data {into} {' '.join(arguments)}")
         ctx.invoke(ask, store=into, arguments=arguments)
         click.echo("")
