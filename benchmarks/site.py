@@ -51,6 +51,12 @@ QUESTIONS = (
 )  # fmt: skip
 
 
+@functools.lru_cache
+def compressed(path: Path) -> bytes:
+    """The file as a host keeps it at hand."""
+    return gzip.compress(path.read_bytes(), 6)
+
+
 class Compressing(http.server.SimpleHTTPRequestHandler):
     """Serves files as a host does that compresses; counts the bytes of all bodies."""
 
@@ -64,7 +70,7 @@ class Compressing(http.server.SimpleHTTPRequestHandler):
         if not path.is_file():
             self.send_error(404)
             return
-        body = gzip.compress(path.read_bytes(), 6)
+        body = compressed(path)
         Compressing.sent += len(body)
         self.send_response(200)
         self.send_header("Content-Type", self.guess_type(str(path)))

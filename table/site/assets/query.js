@@ -65,11 +65,13 @@
     return found;
   }
 
+  const namesOfRegions = [document.documentElement.lang, "en"].map((language) => new Intl.DisplayNames([language], { type: "region" }));
+
   function countryNames(code) {
     const names = [code];
-    for (const language of [document.documentElement.lang, "en"]) {
+    for (const told of namesOfRegions) {
       try {
-        names.push(new Intl.DisplayNames([language], { type: "region" }).of(code));
+        names.push(told.of(code));
       } catch {
         // A code that the browser does not know is found by itself.
       }
@@ -84,17 +86,34 @@
     interconnect: (name) => [name],
   };
 
-  function gpuTest(text) {
+  // Each name of the column of GPUs as it is compared, and that of its model; made once.
+  let cards = null;
+  function gpuNames() {
+    if (cards !== null) return cards;
     const { values, at } = ledger.columns.gpu;
+    const model = ledger.columns.model;
     const models = new Array(values.length).fill(null);
-    for (let row = 0; row < ledger.count; row++) models[at[row]] = ledger.value("model", row);
+    for (let row = 0; row < ledger.count; row++) models[at[row]] = model.values[model.at[row]];
+    cards = values.map((one, index) => ({
+      name: one === null ? null : squash(one),
+      model: models[index] === null ? null : squash(models[index]),
+    }));
+    return cards;
+  }
+
+  function gpuTest(text) {
+    const names = gpuNames();
+    const { at } = ledger.columns.gpu;
     const counts = ledger.numeric("gpu_count");
     const asked = list(text).map(function (word) {
       const counted = /^(.*):\s*(\d+(?:\.\d+)?)$/.exec(word);
       const name = squash(counted ? counted[1] : word);
-      const same = values.map((one, index) => one !== null && (squash(one) === name || (models[index] !== null && squash(models[index]) === name)));
+      const same = names.map((one) => one.name !== null && (one.name === name || one.model === name));
       const any = same.includes(true);
-      return { count: counted ? Number(counted[2]) : null, ids: values.map((one, index) => (any ? same[index] : one !== null && squash(one).includes(name))) };
+      return {
+        count: counted ? Number(counted[2]) : null,
+        ids: names.map((one, index) => (any ? same[index] : one.name !== null && one.name.includes(name))),
+      };
     });
     return (row) => asked.some((one) => one.ids[at[row]] && (one.count === null || counts[row] === one.count));
   }

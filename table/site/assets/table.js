@@ -24,7 +24,11 @@
     return text;
   }
 
+  // Made once: a format takes longer to make than fifty numbers take to write.
   const plain = new Intl.NumberFormat(language, { maximumFractionDigits: 4 });
+  const moves = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1, signDisplay: "exceptZero" });
+  const rates = new Intl.NumberFormat(language, { maximumSignificantDigits: 6 });
+  const days = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeZone: "UTC" });
   const formats = new Map();
 
   function digits(amount) {
@@ -117,7 +121,7 @@
   function trend(row) {
     const move = ledger.numeric("trend")[row];
     if (Number.isNaN(move)) return null;
-    const percent = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1, signDisplay: "exceptZero" }).format(move);
+    const percent = moves.format(move);
     const isLow = ledger.numeric("usd_per_gpu_hour")[row] <= ledger.numeric("low_90d_usd")[row];
     return { percent, isLow, told: say(isLow ? "trend_low" : "trend", { percent }) };
   }
@@ -327,12 +331,11 @@
     document.getElementById("fault").textContent = found.faults.length ? say("fault", { fields: found.faults.map(label).join(", ") }) : "";
     for (const name of Object.keys(query.RANGES)) form.elements[name].setAttribute("aria-invalid", String(found.faults.includes(name)));
     const rate = ledger.told.rates[state.currency];
-    const day = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeZone: "UTC" }).format(new Date(rate.day));
-    const perUsd = new Intl.NumberFormat(language, { maximumSignificantDigits: 6 }).format(Number(rate.per_usd));
-    document.getElementById("rate").textContent = state.currency === "USD" ? "" : say("rate", { rate: perUsd, currency: state.currency, day, source: rate.source });
+    const told = { rate: rates.format(Number(rate.per_usd)), currency: state.currency, day: days.format(new Date(rate.day)), source: rate.source };
+    document.getElementById("rate").textContent = state.currency === "USD" ? "" : say("rate", told);
     try {
-      const told = query.write(state);
-      history.replaceState(null, "", location.pathname + (told ? "?" + told : ""));
+      const asked = query.write(state);
+      history.replaceState(null, "", location.pathname + (asked ? "?" + asked : ""));
     } catch {
       // From a folder some browsers keep the address; the link to copy still tells all.
     }
