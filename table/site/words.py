@@ -104,10 +104,10 @@ class Words:
 
     def of_planner(self, texts: Sequence[Said | str]) -> Mapping[str, Any]:
         """The texts that the planner's script needs; `texts` are its own."""
-        tables = {"js": "site.planner_js", "column": "site.planner_col", "copy": "site.js", "col": "site.col",
-                  "purchase": "site.purchase", "availability": "site.availability", "term": "fit.term",
-                  "confidence": "fit.confidence"}  # fmt: skip
-        told = {name: self.messages.topic(table) for name, table in tables.items()}
+        names = {"js": "planner_js", "column": "planner_col", "copy": "js"}
+        names |= {name: name for name in ("col", "purchase", "availability")}
+        told = {name: self.messages.topic(f"site.{table}") for name, table in names.items()}
+        told |= {name: self.messages.topic(f"fit.{name}") for name in ("term", "confidence")}
         return {**told, "texts": [self.messages.tell(text) for text in texts]}
 
 
