@@ -124,7 +124,7 @@ def _write(
     if plan is not None and not is_empty:
         on_step("working out what jobs need")
         planned = plan(content.table)
-        (draft / "data" / "fit.js").write_text(script("FIT", planned[0]), encoding="utf-8")
+        (draft / "data/fit.js").write_text(script("FIT", planned[0]), encoding="utf-8")
     for language in languages():
         on_step(f"writing pages: {language}")
         pages = Pages(content, Words.of(language), made, {"made_at": made_at})
