@@ -63,9 +63,18 @@
     return (window.gpufareNow() - numeric("observed_at")[row]) / 1000;
   }
 
+  // For each number of the column of providers: is its reading past its window?
+  function staleProviders() {
+    const now = window.gpufareNow();
+    return columns.provider.values.map(function (slug) {
+      const provider = told.providers[slug];
+      return slug !== null && (now - Date.parse(provider.observed_at)) / 1000 > provider.fresh_for_h * 3600;
+    });
+  }
+
   function isStale(row) {
     return ageSeconds(row) > told.providers[value("provider", row)].fresh_for_h * 3600;
   }
 
-  window.gpufareLedger = { told, count, columns, value, numeric, price, ageSeconds, isStale };
+  window.gpufareLedger = { told, count, columns, value, numeric, price, ageSeconds, isStale, staleProviders };
 })();

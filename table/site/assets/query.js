@@ -152,8 +152,7 @@
       found.push((row) => serverless < 0 || at[row] !== serverless);
     }
     if (state.stock === "in_stock") {
-      const test = oneOf("availability", ["available", "limited"]);
-      found.push((row) => test(row) && !ledger.isStale(row));
+      found.push(inStock());
     } else if (state.stock) {
       found.push(oneOf("availability", [state.stock]));
     }
@@ -163,6 +162,14 @@
       found.push((row) => has[at[row]]);
     }
     return { tests: found, faults };
+  }
+
+  // To be had now: available or limited, and read within the provider's window.
+  function inStock() {
+    const test = oneOf("availability", ["available", "limited"]);
+    const stale = ledger.staleProviders();
+    const { at } = ledger.columns.provider;
+    return (row) => test(row) && !stale[at[row]];
   }
 
   function oneOf(name, words) {
@@ -255,5 +262,5 @@
     return { command: words.join(" "), left: [...new Set(left)] };
   }
 
-  window.gpufareQuery = { RANGES, TEXTS, WORDS, range, rows, read, write, command, squash };
+  window.gpufareQuery = { RANGES, TEXTS, WORDS, range, rows, read, write, command, inStock };
 })();

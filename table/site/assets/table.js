@@ -224,10 +224,13 @@
   function groups(rows) {
     const found = new Map();
     const numbers = prices();
+    const isInStock = query.inStock();
+    const [gpu, vram, bought] = ["gpu", "vram_gib", "purchase"].map((name) => ledger.columns[name]);
     for (const row of rows) {
-      const key = ["gpu", "vram_gib", "purchase"].map((name) => ledger.columns[name].at[row]).join(" ");
-      if (!found.has(key)) found.set(key, []);
-      found.get(key).push(row);
+      const key = (gpu.at[row] * vram.values.length + vram.at[row]) * bought.values.length + bought.at[row];
+      const members = found.get(key);
+      if (members) members.push(row);
+      else found.set(key, [row]);
     }
     return Array.from(found.values(), function (members) {
       const priced = members.filter((row) => !Number.isNaN(numbers[row])).sort((a, b) => numbers[a] - numbers[b]);
@@ -238,7 +241,7 @@
         median: priced.length ? (numbers[priced[Math.floor(middle)]] + numbers[priced[Math.ceil(middle)]]) / 2 : NaN,
         offers: members.length,
         providers: new Set(members.map((row) => ledger.columns.provider.at[row])).size,
-        in_stock: members.filter((row) => ["available", "limited"].includes(ledger.value("availability", row)) && !ledger.isStale(row)).length,
+        in_stock: members.filter(isInStock).length,
       };
     });
   }
