@@ -5,6 +5,7 @@
   const told = window.FIT;
   const ledger = window.gpufareLedger;
   const IN_STOCK = ["available", "limited"];
+  const HOURS = told.hours[0].map((_, column) => told.hours.map((point) => point[column]));
 
   // The value at x of straight lines through points of ascending xs.
   function along(xs, ys, x) {
@@ -42,15 +43,21 @@
     return [least, others[1], others[2]];
   }
 
+  // Of one interruptible run: seconds billed beyond the useful ones, and interruptions, each low, expected and high.
+  function takenBack(hours) {
+    const run = Math.round(3600 * hours);
+    const at = (column) => along(HOURS[0], HOURS[column], run / 3600);
+    return { more: [1, 2, 3].map((column) => 3600 * at(column) - run), times: [4, 5, 6].map(at) };
+  }
+
+  const NEVER = { more: [0, 0, 0], times: [0, 0, 0] };
+
   // USD of one run of some useful hours, each low, expected and high; `unknown` are the facts that widen it.
-  function cost(row, hours) {
+  function cost(row, hours, interruptible = takenBack(hours)) {
     const run = Math.round(3600 * hours);
     const usd = ledger.numeric("usd_per_hour")[row] / 3600;
     const isTakenBack = told.interruptible.includes(ledger.value("purchase", row));
-    const xs = told.hours.map((point) => point[0]);
-    const at = (column) => along(xs, told.hours.map((point) => point[column]), run / 3600);
-    const more = isTakenBack ? [1, 2, 3].map((column) => 3600 * at(column) - run) : [0, 0, 0];
-    const times = isTakenBack ? [4, 5, 6].map(at) : [0, 0, 0];
+    const { more, times } = isTakenBack ? interruptible : NEVER;
     const steps = known("billing_increment_s", row, 1);
     const minima = known("minimum_billing_s", row, 0);
     const added = (step, minimum) => Math.max(minimum, Math.ceil(run / step) * step) - run;
@@ -118,6 +125,7 @@
   function plan(state) {
     const series = told.series[state.model][state.method];
     const needs = new Map(told.sizes.map((size) => [size, memory(state.model, state.method, size, state.seq * state.batch)]));
+    const interruptible = takenBack(state.hours);
     const choices = [];
     const left = [];
     for (let row = 0; row < ledger.count; row++) {
@@ -134,7 +142,7 @@
         row, gpus, need, usable, slow,
         headroom: (usable - need.expected) / usable,
         unsure: Number(!IN_STOCK.includes(ledger.value("availability", row))),
-        cost: cost(row, state.hours),
+        cost: cost(row, state.hours, interruptible),
         price: ledger.numeric("usd_per_hour")[row],
         provider: ledger.value("provider", row),
         key: ledger.value("offer_key", row),
