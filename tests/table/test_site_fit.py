@@ -219,11 +219,12 @@ def test_a_reader_changes_the_job_and_shares_it(opened: Any, root: str) -> None:
 
 
 def test_the_job_as_a_command_gives_the_same_best_offer(opened: Any, sample_store: Path) -> None:
-    tab = opened("en/fit.html?method=qlora&hours=3&purchase=on_demand&stock=in_stock")
+    tab = opened("vi/fit.html?method=qlora&hours=2,5&purchase=on_demand&stock=in_stock")
     tab.click("#copy-command")
     tab.wait_for_selector("#done code")
     command = shlex.split(tab.inner_text("#done code"))
     assert command[:3] == ["gpufare", "fit", "--model"]
+    assert command[command.index("--hours") + 1] == "2.5"
     done = subprocess.run(
         [sys.executable, "-m", "gpufare", "--data", str(sample_store), *command[1:], "--provider",
          "lambda,nebius,hyperstack", "-o", "json"], capture_output=True, text=True, check=True,

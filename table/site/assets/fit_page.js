@@ -223,8 +223,9 @@
     form.elements.stock.checked = state.stock;
   }
 
-  function command() {
-    const found = ["gpufare", "fit", "--model", state.model, "--method", state.method, "--seq", state.seq, "--batch", state.batch, "--hours", state.hours];
+  // `asked` holds numbers: a command takes no decimal comma.
+  function command(asked) {
+    const found = ["gpufare", "fit", "--model", asked.model, "--method", asked.method, "--seq", asked.seq, "--batch", asked.batch, "--hours", asked.hours];
     if (state.purchase.length < told.purchases.length) found.push("--purchase", state.purchase.join(",").replaceAll("_", "-"));
     if (state.stock) found.push("--in-stock");
     return found.join(" ");
@@ -252,7 +253,10 @@
     show();
   });
   document.getElementById("copy-link").addEventListener("click", () => copied(address()));
-  document.getElementById("copy-command").addEventListener("click", () => numbers() && copied(command()));
+  document.getElementById("copy-command").addEventListener("click", function () {
+    const asked = numbers();
+    if (asked) copied(command(asked));
+  });
   window.addEventListener("popstate", function () {
     state = read(location.search);
     toForm();
