@@ -133,9 +133,7 @@ def _last_seen(lake: Lake, key: str, when: Times) -> dict[str, Any]:
         as_of=when.as_of or END_OF_TIME,
     )
     if not rows.num_rows and (when.as_of or when.known_at):
-        raise NotThere(
-            f"offer {key!r} stood in no accepted snapshot then; `gpufare history --offer {key}` tells when"
-        )
+        raise NotThere(f"offer {key!r} stood in no accepted snapshot then; `gpufare history --offer {key}` tells when")
     if not rows.num_rows:
         raise NotThere(f"offer {key!r} stands in no accepted snapshot; see `gpufare review`")
     return dict(rows_of(rows)[0])
