@@ -21,8 +21,10 @@ from typing import Any
 import history
 
 from spiders.shared.browser import ARGS, MISSING, chromium
+from planner.page import COLUMNS, page
 from storage.compaction import compact
 from storage.lake import Lake
+from table import feeds
 from table.site.build import publish
 
 OFFERS = 30_000
@@ -123,8 +125,15 @@ def main(nights: int) -> None:
         began = time.perf_counter()
         steps: list[tuple[str, float]] = []
         result = publish(
-            Lake.open(store), site, now=now, made_at=now, on_step=lambda step: steps.append((step, time.perf_counter()))
+            Lake.open(store),
+            site,
+            now=now,
+            made_at=now,
+            on_step=lambda step: steps.append((step, time.perf_counter())),
+            plan=lambda offers: page(offers.select(COLUMNS).to_pylist()),
         )
+        steps.append(("feeds", time.perf_counter()))
+        feeds.write(Lake.open(store), site, now=now)
         ended = time.perf_counter()
         print(f"  publish                    {ended - began:8.1f} s (at most 60), {result.size / 1e6:.1f} MB")
         for (step, at), (_, after) in zip(steps, [*steps[1:], ("", ended)], strict=True):
