@@ -20,8 +20,8 @@ from typing import Any
 
 import history
 
-from spiders.shared.browser import ARGS, MISSING, chromium
 from planner.page import COLUMNS, page
+from spiders.shared.browser import ARGS, MISSING, chromium
 from storage.compaction import compact
 from storage.lake import Lake
 from table import feeds
