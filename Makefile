@@ -38,7 +38,7 @@ demo: $(STAMP) browser ## the nightly job on two recorded nights, into ./demo, o
 test: $(STAMP) browser ## all tests, offline
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow" $(TESTS)
 
-slow: $(STAMP) ## the tests that `make test` leaves out: sixty nights, the object store
+slow: $(STAMP) ## the tests that `make test` leaves out: sixty nights, object store, the site in a browser
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m slow $(TESTS)
 
 lint: $(STAMP) ## ruff, mypy, import-linter

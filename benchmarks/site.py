@@ -118,7 +118,7 @@ def main(nights: int) -> None:
     history.OFFERS = OFFERS // history.PROVIDERS
     with tempfile.TemporaryDirectory(prefix="gpufare-bench-") as folder:
         store, site = Path(folder) / "store", Path(folder) / "site"
-        _, rows = history.fill(store, Path(folder) / "plain", nights)
+        _, rows = history.fill(store, None, nights)
         compact(Lake.open(store), datetime(2030, 1, 1, tzinfo=UTC))
         print(f"{OFFERS:,} offers, {nights} nights, {rows:,} rows")
         now = list(history.nights(nights))[-1] + timedelta(hours=1)

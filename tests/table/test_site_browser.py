@@ -23,7 +23,11 @@ from spiders.shared.browser import ARGS, MISSING, chromium
 
 from .conftest import HOSTILE, LONG
 
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.browser,
+    pytest.mark.skipif(chromium() is None, reason=MISSING),
+]
 PRICES = {  # USD per GPU-hour on demand, of one lambda H100 SXM: 3.00
     "gpu": "3.00",
     "instance": "3.00",

@@ -36,7 +36,11 @@ from table.exports import passed_on
 
 from .conftest import LAST
 
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.browser,
+    pytest.mark.skipif(chromium() is None, reason=MISSING),
+]
 NOW = LAST + timedelta(hours=5)
 HUNDREDTHS_GIB = 0.05
 """what rounding nine terms to hundredths may make; 1 % of 5 GiB"""
