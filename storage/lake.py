@@ -22,7 +22,7 @@ from storage.delta import DataFile, LedgerTable
 from storage.errors import NoStore, NotFound, StoreError, StoreOriginError, told
 from storage.files import is_remote, join
 from storage.reading import Answer, ask, connect, relation, shaped
-from storage.visible import END_OF_TIME, with_current, with_visible
+from storage.visible import END_OF_TIME, with_visible
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,6 +34,7 @@ RECORDS: dict[str, type] = {"snapshots": Offer, "changes": Change, "scrapes": Sc
 TIDY_FROM = 16  # files; each costs a reader about 3 ms
 # The columns of a scrape that decide what a reader may see.
 DECISIVE = ("scrape_id", "provider", "observed_at", "recorded_at", "verdict", "supersedes")
+LONG_TEXTS = ("checks", "rejected")
 PARTITIONED = ("snapshots", "changes")
 ORIGIN_KEY = "gpufare.origin"
 DESCRIPTIONS = {"live": "Live prices.", "recording": "SAMPLE, not market prices."}
@@ -263,23 +264,28 @@ class Lake:
         )
         return from_arrow(shaped(rows, Scrape), Scrape)
 
-    def current(self, as_of: datetime, known_at: datetime | None = None) -> list[Scrape]:
-        """The visible scrape of each provider at a moment, by provider."""
+    def current(self, *moments: datetime, known_at: datetime | None = None) -> list[list[Scrape]]:
+        """The visible scrapes of all providers at each moment, by provider; without their long texts (LONG_TEXTS)."""
         scrapes = self.relation("scrapes")
-        # Only what decides is carried through every step; the rest, long texts among it, is read for the few found.
+        # Only what decides is carried through every step; the rest is read for the few found.
         found = self.query(
-            f"""WITH {with_current(f"(SELECT {', '.join(DECISIVE)} FROM {scrapes})")}
-            SELECT scrape_id, recorded_at, verdict FROM current""",
+            f"""WITH {with_visible(f"(SELECT {', '.join(DECISIVE)} FROM {scrapes} WHERE observed_at <= $latest)")}
+            SELECT moment, scrape_id, recorded_at, verdict FROM not_replaced JOIN (SELECT unnest($moments) AS moment)
+                ON observed_at <= moment
+            QUALIFY row_number() OVER (
+                PARTITION BY moment, provider ORDER BY observed_at DESC, recorded_at DESC, scrape_id DESC) = 1""",
             known_at=known_at or END_OF_TIME,
-            as_of=as_of,
+            latest=max(moments),
+            moments=list(moments),
         )
         rows = self.query(
-            f"""SELECT * FROM {scrapes} JOIN found USING (scrape_id, recorded_at, verdict)
-            WHERE scrape_id IN $ids ORDER BY provider""",
+            f"""SELECT * EXCLUDE ({", ".join(LONG_TEXTS)}) FROM {scrapes}
+            JOIN found USING (scrape_id, recorded_at, verdict) WHERE scrape_id IN $ids ORDER BY provider""",
             tables={"found": found},
             ids=found["scrape_id"].to_pylist(),
         )
-        return from_arrow(shaped(rows, Scrape), Scrape)
+        at, whole = rows["moment"].to_pylist(), from_arrow(shaped(rows, Scrape), Scrape)
+        return [[scrape for when, scrape in zip(at, whole, strict=True) if when == moment] for moment in moments]
 
     def attempts(self, provider: str, before: datetime | None = None) -> list[tuple[Scrape, bool]]:
         """The last verdict on each attempt at a provider, newest first, and whether its snapshot is visible."""

@@ -17,7 +17,7 @@ def expired(lake: Lake, now: datetime) -> list[str]:
     was accepted of its provider, or waits for review. Without `recordings_days` it stays for ever. Raises StoreError.
     """
     scrapes = lake.scrapes()
-    shown = {scrape.scrape_id for scrape in lake.current(now)}
+    shown = {scrape.scrape_id for scrape in lake.current(now)[0]}
     verdicts = {scrape.scrape_id: scrape.verdict for scrape in scrapes}  # oldest first: the last word stands
     named = {scrape.recording_sha256 for scrape in scrapes}
     wanted = {

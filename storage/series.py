@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from schemas.offer import Offer
 from schemas.providers import providers
-from schemas.scrape import Scrape
 from storage import filters as asked
 from storage.changes import COMPARED, Pair, compare_all
 from storage.filters import Filters
@@ -130,7 +129,10 @@ def diff(
     """
     wanted = filters or Filters(purchase=())
     a, b = end_of(earlier), end_of(later)
-    old, new = _states(lake, a, wanted, known_at), _states(lake, b, wanted, known_at)
+    old, new = (
+        {scrape.provider: scrape for scrape in state if not wanted.providers or scrape.provider in wanted.providers}
+        for state in lake.current(a, b, known_at=known_at)
+    )
     fetched = [slug for slug in new if slug in old and old[slug].scrape_id != new[slug].scrape_id]
     snapshots = _unlike(lake, [old[slug].scrape_id for slug in fetched], [new[slug].scrape_id for slug in fetched])
     pairs = []
@@ -157,11 +159,6 @@ def end_of(moment: date | datetime) -> datetime:
     if isinstance(moment, datetime):
         return moment
     return datetime.combine(moment, time.min, UTC) + timedelta(days=1, microseconds=-1)
-
-
-def _states(lake: Lake, at: datetime, filters: Filters, known_at: datetime | None) -> dict[str, Scrape]:
-    wanted = filters.providers
-    return {scrape.provider: scrape for scrape in lake.current(at, known_at) if not wanted or scrape.provider in wanted}
 
 
 def _unlike(lake: Lake, old: list[str], new: list[str]) -> dict[str, pa.Table]:
