@@ -22,6 +22,7 @@ settings.load_profile("gpufare")
 LONGEST = (
     *("test_kills.py", "test_prefect.py", "test_nights.py", "test_browser.py", "test_recorded.py"),
     *("test_object_store.py", "test_sixty_days.py", "test_crawl.py", "test_offers.py", "test_aws_offer_file.py"),
+    *("test_api.py", "test_fit_offers.py", "test_refresh.py", "test_lake.py", "test_exports.py", "test_site.py"),
 )
 
 

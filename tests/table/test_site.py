@@ -114,6 +114,7 @@ def test_hostile_text_is_text_in_every_file(site: Path) -> None:
     assert "</script" not in (live(site) / "data" / "offers.js").read_text()
 
 
+@pytest.mark.slow
 def test_B23_an_interrupted_publish_leaves_the_former_version_live(tmp_path: Path) -> None:
     store(tmp_path / "store")
     folder = tmp_path / "site"
