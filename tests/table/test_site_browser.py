@@ -316,6 +316,7 @@ def test_the_view_as_a_command_gives_the_same_offers(fresh: Any, version: str, s
     assert len(rows) == count(page) == 6
     page = fresh(version + "en/index.html?precision=fp8&price=%3E1")
     page.click("#copy-command")
+    page.wait_for_selector("#done:not(:empty)")
     assert "The command has no way to ask for: price, Precision" in page.inner_text("#done")
 
 
