@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +15,7 @@ from schemas.offer import Offer
 from schemas.rate import Rate
 from schemas.record import to_arrow
 from schemas.scrape import Scrape
+from spiders.shared.browser import ARGS, chromium
 from storage.lake import Lake
 
 LAST = datetime(2026, 11, 30, 2, tzinfo=UTC)
@@ -157,3 +159,13 @@ def site(sample_store: Path) -> Path:
     lake = Lake.open(sample_store)
     publish(lake, folder, now=lake.clock(LAST + timedelta(days=3)), made_at=LAST + timedelta(hours=5))
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=str(chromium()), args=[*ARGS, "--no-sandbox"])
+        yield started
+        started.close()

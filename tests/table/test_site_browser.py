@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from spiders.shared.browser import ARGS, MISSING, chromium
+from spiders.shared.browser import MISSING, chromium
 
 from .conftest import HOSTILE, LONG
 
@@ -55,16 +55,6 @@ def root(site: Path) -> Iterator[str]:
 def version(site: Path, root: str) -> str:
     """Address of the live version's folder."""
     return root + json.loads((site / "latest.json").read_text())["path"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(chromium()), args=[*ARGS, "--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from planner.plan import PLANNED, plan
 from planner.terms import NAMES
 from schemas.models import find_model, models
 from schemas.providers import providers
-from spiders.shared.browser import ARGS, MISSING, chromium
+from spiders.shared.browser import MISSING, chromium
 from storage.filters import Filters
 from storage.lake import Lake
 from storage.query import offers
@@ -66,16 +66,6 @@ def root(sample_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}/" + json.loads((folder / "latest.json").read_text())["path"]
         server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(chromium()), args=[*ARGS, "--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture
